@@ -1,0 +1,279 @@
+"""Every setting, with its default, its bounds and one sentence; the only place where a default stands.
+
+A value comes from, first wins: an argument, an environment variable (``LANGMEM_PLUS_TOP_K=5``), a TOML file
+(`MemoryConfig.from_toml`, or the file that ``LANGMEM_PLUS_CONFIG_FILE`` names), the default.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, ValidationError
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+
+from langmem_plus.errors import ConfigError
+
+GROUPS = ("store", "recall", "inject", "remember", "control")
+CONFIG_FILE_VARIABLE = "LANGMEM_PLUS_CONFIG_FILE"
+
+
+def _knob(group: str, default: Any, description: str, **bounds: Any) -> Any:
+    return Field(default, description=description, json_schema_extra={"group": group}, **bounds)
+
+
+class MemoryConfig(BaseSettings):
+    """All knobs, flat; each field's ``group`` is its section in a TOML file and in the documentation.
+
+    Raises:
+        ConfigError: a knob is unknown or out of its bounds; the message names it and what is allowed.
+    """
+
+    model_config = SettingsConfigDict(
+        env_prefix="LANGMEM_PLUS_", extra="forbid", frozen=True, validate_default=True, env_ignore_empty=True
+    )
+
+    # store
+    memory_path: Path = _knob("store", Path("./memory_db"), "The folder that holds the Markdown files and the indexes.")
+    embeddings: str = _knob("store", "local", "The embedder: local, none, or provider:model as LangChain names it.")
+    dense_index: Literal["auto", "exact", "chroma"] = _knob(
+        "store", "auto", "How vectors are searched: exactly, in Chroma, or Chroma above ann_threshold."
+    )
+    ann_threshold: int = _knob("store", 20_000, "Vectors in a namespace above which Chroma takes over.", ge=1)
+    sync_interval: float = _knob(
+        "store", 1.0, "Seconds between two looks at the files for edits made by hand.", ge=0, le=86_400
+    )
+    start_watcher: bool = _knob("store", False, "Watch the files and pick up edits at once.")
+    versioning: bool = _knob("store", False, "Keep the files' history in git.")
+    durable: bool = _knob("store", False, "Flush files and folders to the disk before a put returns.")
+    open_namespaces: int = _knob("store", 64, "Namespace databases kept open at a time.", ge=1, le=4096)
+    embed_batch: int = _knob("store", 64, "Texts embedded in one call when a backlog is worked off.", ge=1, le=4096)
+    keyword_pool: int = _knob("store", 1000, "Keyword matches that a search ranks in each view.", ge=1, le=100_000)
+    window_weight: float = _knob(
+        "store", 0.6, "Share of the view 'a turn with its neighbours' against the turn alone.", ge=0, le=1
+    )
+    allow_downloads: bool = _knob("store", False, "Let tiktoken and flashrank fetch their files from the network.")
+
+    # recall
+    enabled: bool = _knob("recall", True, "Recall memories at all.")
+    strategy: Literal["auto", "none", "tail", "memory", "documents", "archive"] = _knob(
+        "recall", "auto", "Which memory a message needs; auto lets the plan decide."
+    )
+    recall_scope: Literal["space", "thread"] = _knob(
+        "recall", "space", "space recalls from every thread of the space, thread from the current one and archives."
+    )
+    top_k: int = _knob("recall", 8, "Memories that are recalled at most.", ge=1, le=200)
+    fetch_k: int = _knob("recall", 50, "Candidates that are fetched before reranking.", ge=1, le=1000)
+    fusion: Literal["convex", "rrf"] = _knob("recall", "convex", "How words and vectors are combined.")
+    dense_weight: float = _knob("recall", 0.5, "Share of the vectors against the words, for convex fusion.", ge=0, le=1)
+    rrf_k: int = _knob("recall", 60, "The constant of reciprocal rank fusion.", ge=1, le=1000)
+    reranker: str = _knob("recall", "auto", "auto, builtin, none, or the path of a flashrank model folder.")
+    rerank_batch: int = _knob("recall", 50, "Candidates that a reranking model reads at most.", ge=1, le=500)
+    relevance: Literal["calibrated", "sigmoid", "minmax"] = _knob(
+        "recall", "calibrated", "How a raw relevance becomes a number in [0, 1]."
+    )
+    relevance_weight: float = _knob("recall", 1.0, "Weight of relevance in the total.", ge=0, le=10)
+    recency_weight: float = _knob("recall", 0.05, "Weight of recency in the total.", ge=0, le=10)
+    importance_weight: float = _knob("recall", 0.05, "Weight of importance in the total.", ge=0, le=10)
+    recency_tau_days: float = _knob("recall", 30.0, "Days after which recency falls to 1/e.", gt=0, le=36_500)
+    mmr_lambda: float = _knob("recall", 0.9, "Relevance against diversity: 1 is relevance alone.", ge=0, le=1)
+    score_threshold: float | None = _knob("recall", None, "Relevance below which nothing is recalled.", ge=0, le=1)
+    search_triggers: tuple[str, ...] = _knob(
+        "recall",
+        (
+            "what did we discuss",
+            "previous conversation",
+            "last time",
+            "remind me",
+            "we mentioned",
+            "earlier you said",
+        ),
+        "Phrases that ask for an earlier conversation.",
+    )
+    relevance_threshold: float = _knob("recall", 0.7, "Relevance that an archive needs to be recalled.", ge=0, le=1)
+
+    # inject
+    inject_as: Literal["user", "system"] = _knob("inject", "user", "Where recalled text stands in the model call.")
+    max_prompt_tokens: int = _knob("inject", 8000, "Tokens of everything that is injected, with the user's text.", ge=1)
+    user_max_tokens: int = _knob("inject", 2000, "Tokens of the user's own text.", ge=1)
+    summary_max_tokens: int = _knob("inject", 400, "Tokens of the thread's summary.", ge=0)
+    tail_max_tokens: int = _knob("inject", 2500, "Tokens of the thread's last messages.", ge=0)
+    tail_messages: int = _knob("inject", 20, "Messages of the thread that a call carries.", ge=1)
+    memories_max_tokens: int = _knob("inject", 1200, "Tokens of recalled memories.", ge=0)
+    documents_max_tokens: int = _knob("inject", 1500, "Tokens of excerpts from documents.", ge=0)
+    document_excerpt_bytes: int = _knob("inject", 1200, "Bytes of one excerpt.", ge=1)
+    max_prompt_bytes: int = _knob("inject", 64_000, "Bytes of everything that is injected.", ge=1)
+    response_hint: str | None = _knob("inject", None, "A sentence on how to answer, placed after the memories.")
+
+    # remember
+    model: str | None = _knob("remember", None, "The chat model that extracts and decides; none uses rules.")
+    base_url: str | None = _knob("remember", None, "The address of an OpenAI-compatible server for the model.")
+    background: bool = _knob("remember", True, "Draw facts out after the reply, in the background.")
+    flush_seconds: float = _knob("remember", 10.0, "Seconds that flush and the process's exit wait at most.", ge=0)
+    retries: int = _knob("remember", 3, "Times that failed background work is tried again.", ge=0, le=20)
+    lease_seconds: float = _knob("remember", 300.0, "Seconds after which a claimed turn may be claimed again.", gt=0)
+    max_facts: int = _knob("remember", 3, "Facts drawn from one turn at most.", ge=0, le=50)
+    neighbourhood: int = _knob("remember", 5, "Known records that a new fact is compared with.", ge=0, le=50)
+    simhash_distance: int = _knob("remember", 3, "Bits in which near-duplicates may differ.", ge=0, le=64)
+    summarize: bool = _knob("remember", True, "Keep a rolling summary of each thread.")
+    summary_refresh_turns: int = _knob("remember", 6, "Turns after which the summary is refreshed.", ge=1)
+    summary_max_items: int = _knob("remember", 7, "Points in a summary at most.", ge=1, le=100)
+    summary_source_max_turns: int = _knob("remember", 120, "Turns that one summary reads at most.", ge=1)
+    compress: bool = _knob("remember", True, "Replace old messages of a long thread by their summary.")
+    threshold_tokens: int = _knob("remember", 10_000, "Tokens of a thread above which it is compressed.", ge=1)
+    hard_limit_tokens: int | None = _knob("remember", None, "Tokens above which compression doesn't wait.", ge=1)
+    recent_messages_to_keep: int = _knob("remember", 10, "Messages that compression leaves whole.", ge=1)
+    archive_conversations: bool = _knob("remember", False, "Keep a searchable archive of what was compressed.")
+    compress_deletes_turns: bool = _knob("remember", False, "Soft-delete stored turns together with compression.")
+    max_entries: int = _knob("remember", 10_000, "Records a namespace keeps before the weakest are evicted.", ge=1)
+    evict_roles: tuple[Literal["memory", "user", "assistant"], ...] = _knob(
+        "remember", ("memory",), "The roles that max_entries counts and eviction takes."
+    )
+    evict_by: Literal["score", "age"] = _knob("remember", "score", "What makes a record weak: its score or its age.")
+    score_stale_hours: float = _knob("remember", 24.0, "Hours after which stored scores are computed anew.", ge=0)
+    turn_ttl_days: float | None = _knob("remember", None, "Days after which verbatim turns expire.", gt=0)
+    retention_days: float | None = _knob("remember", None, "Days after which unpinned records are retired.", gt=0)
+    strict: bool = _knob("remember", False, "Raise when memory fails instead of answering without it.")
+
+    # control
+    incognito_default: bool = _knob("control", False, "Start every thread without memory.")
+    tombstone_hours: float = _knob("control", 24.0, "Hours for which a deleted record can be brought back.", ge=0)
+    review: Literal["none", "conflicts", "all"] | None = _knob(
+        "control", None, "Which decisions wait for the owner's approval."
+    )
+
+    def __init__(self, **values: Any) -> None:
+        try:
+            super().__init__(**values)
+        except ValidationError as error:
+            raise ConfigError(_explain(error)) from error
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Arguments, then the environment, then the TOML file that the environment names."""
+        return init_settings, env_settings, _TomlFile(settings_cls)
+
+    @classmethod
+    def from_toml(cls, path: str | Path, **overrides: Any) -> MemoryConfig:
+        """Read a TOML file, flat or with one section a group; ``overrides`` win over the file.
+
+        Raises:
+            ConfigError: the file is missing, isn't TOML, or has an unknown knob.
+        """
+        return cls(**{**read_toml(Path(path)), **overrides})
+
+    @classmethod
+    def preset(cls, name: str, **overrides: Any) -> MemoryConfig:
+        """A published system's behaviour: ``agent-cli``, ``agent-cli-sigmoid``, ``theoria`` or ``agent-service``.
+
+        Raises:
+            ConfigError: there is no such preset.
+        """
+        if name not in PRESETS:
+            raise ConfigError(f"there is no preset {name!r}; choose from {', '.join(PRESETS)}.")
+        return cls(**{**PRESETS[name], **overrides})
+
+    def replace(self, **changes: Any) -> MemoryConfig:
+        """A copy with some knobs changed, checked again."""
+        return type(self)(**{**self.model_dump(), **changes})
+
+
+_AGENT_CLI: dict[str, Any] = {
+    "top_k": 5,
+    "fetch_k": 15,
+    "relevance": "minmax",
+    "relevance_weight": 0.8,
+    "recency_weight": 0.2,
+    "importance_weight": 0.0,
+    "recency_tau_days": 30.0,
+    "mmr_lambda": 0.7,
+    "max_entries": 500,
+    "evict_roles": ("memory", "user", "assistant"),
+    "evict_by": "age",
+    "versioning": True,
+}
+
+PRESETS: dict[str, dict[str, Any]] = {
+    "agent-cli": _AGENT_CLI,
+    "agent-cli-sigmoid": {**_AGENT_CLI, "relevance": "sigmoid", "score_threshold": 0.35, "versioning": False},
+    "theoria": {
+        "fusion": "rrf",
+        "rrf_k": 60,
+        "relevance_weight": 1.0,
+        "recency_weight": 1.0,
+        "importance_weight": 1.0,
+        "recency_tau_days": 7.0,
+        "top_k": 12,
+        "max_entries": 200,
+    },
+    "agent-service": {
+        "recall_scope": "thread",
+        "compress": True,
+        "threshold_tokens": 10_000,
+        "recent_messages_to_keep": 10,
+        "compress_deletes_turns": True,
+        "archive_conversations": True,
+        "relevance_threshold": 0.7,
+        "turn_ttl_days": 7.0,
+        "retention_days": 7.0,
+    },
+}
+
+
+def knob_group(name: str) -> str:
+    """The group of a knob: one of `GROUPS`."""
+    extra = MemoryConfig.model_fields[name].json_schema_extra
+    return str(extra["group"]) if isinstance(extra, dict) else ""
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """The knobs in a TOML file, its sections (one a group) laid flat.
+
+    Raises:
+        ConfigError: the file can't be read, or a knob stands in the wrong section.
+    """
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ConfigError(f"the configuration file {str(path)!r} can't be read: {error}") from error
+    flat: dict[str, Any] = {}
+    for name, value in data.items():
+        if name not in GROUPS or not isinstance(value, dict):
+            flat[name] = value
+            continue
+        for knob, inner in value.items():
+            if knob in MemoryConfig.model_fields and knob_group(knob) != name:
+                raise ConfigError(f"{str(path)!r}: {knob} belongs in [{knob_group(knob)}], not in [{name}].")
+            flat[knob] = inner
+    return flat
+
+
+class _TomlFile(PydanticBaseSettingsSource):
+    """The file that ``LANGMEM_PLUS_CONFIG_FILE`` names, if it is set."""
+
+    def get_field_value(self, field: Any, field_name: str) -> tuple[Any, str, bool]:
+        return None, field_name, False
+
+    def __call__(self) -> dict[str, Any]:
+        path = os.environ.get(CONFIG_FILE_VARIABLE)
+        return read_toml(Path(path)) if path else {}
+
+
+def _explain(error: ValidationError) -> str:
+    lines = []
+    for problem in error.errors():
+        name = ".".join(map(str, problem["loc"]))
+        if problem["type"] == "extra_forbidden":
+            lines.append(f"{name} is not a setting; `langmem-plus config` lists them all.")
+        else:
+            lines.append(f"{name}={problem['input']!r}: {problem['msg']}.")
+    return " ".join(lines)

@@ -1,0 +1,67 @@
+"""What can go wrong, as one tree. Every message names the value and the remedy.
+
+::
+
+    LangMemPlusError
+    ├── ConfigError(ValueError)            a knob is unknown, out of bounds, or names something that can't be built
+    │   ├── MissingIdentityError           no user_id could be found, or a template field stayed empty
+    │   ├── MissingStoreError              a graph or a tool runs and no store is in reach
+    │   └── MissingExtraError(ImportError) the feature needs a package that isn't installed
+    ├── InvalidValueError(ValueError)      a value can't be stored: not JSON, or a record that contradicts itself
+    ├── ImportFileError(ValueError)        a file to import can't be read; says where
+    ├── NotFoundError(LookupError)         no record with that id
+    ├── EmbeddingError                     the embedder answered with the wrong number or size of vectors
+    ├── ModelAnswerError                   a language model's answer can't be read, even tolerantly
+    └── StoreError(OSError)                the files or the index can't be read or written
+"""
+
+from __future__ import annotations
+
+
+class LangMemPlusError(Exception):
+    """The root: catch it to catch everything that this package raises on purpose."""
+
+
+class ConfigError(LangMemPlusError, ValueError):
+    """A setting is unknown, out of its bounds, or names something that can't be built."""
+
+
+class MissingIdentityError(ConfigError):
+    """Nobody is named: memory without a ``user_id`` would be shared by everyone, so it is refused."""
+
+
+class MissingStoreError(ConfigError):
+    """No store was given, and neither the parent graph nor the platform provides one."""
+
+
+class MissingExtraError(ConfigError, ImportError):
+    """A feature needs a package that isn't installed; the message has the command that installs it."""
+
+    def __init__(self, feature: str, extra: str) -> None:
+        super().__init__(f"{feature} needs a package that isn't installed. Run: pip install 'langmem-plus[{extra}]'")
+        self.feature = feature
+        self.extra = extra
+
+
+class InvalidValueError(LangMemPlusError, ValueError):
+    """A value can't be stored as it is; nothing was written."""
+
+
+class ImportFileError(LangMemPlusError, ValueError):
+    """A file to import can't be read; the message names the file and the place in it."""
+
+
+class NotFoundError(LangMemPlusError, LookupError):
+    """There is no record with this id in this user's space."""
+
+
+class EmbeddingError(LangMemPlusError):
+    """The embedder gave the wrong number of vectors, or vectors of the wrong size; no vector was written."""
+
+
+class ModelAnswerError(LangMemPlusError):
+    """A language model's answer can't be read as what was asked for, even tolerantly."""
+
+
+class StoreError(LangMemPlusError, OSError):
+    """The files or the index can't be read or written; the message names the path and the remedy."""

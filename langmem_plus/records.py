@@ -1,0 +1,315 @@
+"""The vocabulary: whose memory it is (`Scope`), one memory (`MemoryRecord`), what a recall found and why
+(`MemoryHit`, `MemoryReport`), and what the write path decided (`Fact`, `Decision`).
+
+A record's ``model_dump(mode="json")`` is the value in the store: flat, plain JSON.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer
+
+from langmem_plus.errors import MissingIdentityError
+
+Role = Literal["memory", "user", "assistant", "summary", "archive", "document"]
+Status = Literal["active", "pending", "superseded", "deleted"]
+ROLES: tuple[str, ...] = get_args(Role)
+TURN_ROLES: tuple[str, ...] = ("user", "assistant")
+GLOBAL_SPACE = "global"
+
+_RECORD_IDS = uuid.UUID("5e2f6b0e-93f2-4f3e-9d2b-6a7f0d1c8e44")
+
+
+def utc_now() -> dt.datetime:
+    """The current time, aware and in UTC. The one clock; tests pass their own."""
+    return dt.datetime.now(dt.UTC)
+
+
+def parse_time(value: Any) -> Any:
+    """Read a time as people write it: aware, naive (taken as UTC), ``Z``, or a date alone (midnight UTC).
+
+    What isn't a time is handed back unchanged, so that pydantic names it in its error.
+    """
+    if isinstance(value, str):
+        try:
+            value = dt.datetime.fromisoformat(value.strip())
+        except ValueError:
+            return value
+    if isinstance(value, dt.date) and not isinstance(value, dt.datetime):
+        value = dt.datetime(value.year, value.month, value.day)
+    if isinstance(value, dt.datetime):
+        return value.replace(tzinfo=dt.UTC) if value.tzinfo is None else value.astimezone(dt.UTC)
+    return value
+
+
+def format_time(value: dt.datetime) -> str:
+    """Write a time as fixed-width ISO 8601 in UTC, so that text order is time order."""
+    return value.astimezone(dt.UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+Time = Annotated[
+    dt.datetime, BeforeValidator(parse_time), PlainSerializer(format_time, return_type=str, when_used="json")
+]
+
+
+def encode_label(text: str) -> str:
+    """Turn any text into a namespace label, reversibly: LangGraph forbids ``.`` and NUL in labels.
+
+    >>> encode_label("ann@x.org")
+    'ann@x%2eorg'
+    """
+    return re.sub(r"[%.\0]", lambda m: f"%{ord(m[0]):02x}", text)
+
+
+def decode_label(label: str) -> str:
+    """The text that `encode_label` was given.
+
+    >>> decode_label("ann@x%2eorg")
+    'ann@x.org'
+    """
+    return re.sub(r"%([0-9a-f]{2})", lambda m: chr(int(m[1], 16)), label)
+
+
+class Scope(BaseModel):
+    """Whose memory, and which part of it: the one place where identities become namespaces and filters.
+
+    Args:
+        user_id: whose memory it is; any text that isn't blank.
+        space: a project, a workspace, an agent's own room. ``"global"`` is searched with every other space.
+        thread_id: one conversation, as the checkpointer knows it.
+        agent_id: the agent that writes, kept in the records.
+        template: the namespace's labels, with fields in braces; the default is ``memories / user / space``. A template
+            may use fields of one's own, given beside the others.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="allow")  # fields of one's own, for one's own template
+
+    user_id: str
+    space: str = "default"
+    thread_id: str | None = None
+    agent_id: str | None = None
+    template: tuple[str, ...] = ("memories", "{user_id}", "{space}")
+
+    def __init__(self, user_id: str | None = None, space: str = "default", **fields: Any) -> None:
+        if user_id is None or not str(user_id).strip():
+            raise MissingIdentityError(
+                f"user_id is {user_id!r}: memory belongs to somebody, so name them, e.g. "
+                'config={"configurable": {"user_id": "alice"}} or Scope(user_id="alice").'
+            )
+        if not isinstance(space, str) or not space.strip():
+            raise MissingIdentityError(f'space is {space!r}: leave it out for "default", or give it a name.')
+        super().__init__(user_id=str(user_id), space=space, **fields)
+
+    @property
+    def namespace(self) -> tuple[str, ...]:
+        """The namespace of this scope's records, its labels encoded where LangGraph forbids them."""
+        return fill_template(self.template, self.model_dump(exclude={"template"}))
+
+    @property
+    def namespaces(self) -> tuple[tuple[str, ...], ...]:
+        """The namespaces to search: this space and, where the template has spaces, the user's ``global`` one."""
+        other = self.model_copy(update={"space": GLOBAL_SPACE}).namespace
+        return (self.namespace,) if other == self.namespace else (self.namespace, other)
+
+
+def fill_template(template: Sequence[str], values: Mapping[str, Any]) -> tuple[str, ...]:
+    """Fill ``{field}`` in a namespace template; a field that nobody fills is an error, never a shared bucket.
+
+    >>> fill_template(("memories", "{user_id}"), {"user_id": "a.b"})
+    ('memories', 'a%2eb')
+
+    Raises:
+        MissingIdentityError: a field has no value, or a blank one.
+    """
+
+    def fill(match: re.Match[str]) -> str:
+        value = values.get(match[1])
+        if value is None or not str(value).strip():
+            raise MissingIdentityError(
+                f"the namespace template {tuple(template)!r} needs {match[1]!r}, which is {value!r}: "
+                f'pass it in the context or in config={{"configurable": {{"{match[1]}": …}}}}.'
+            )
+        return encode_label(str(value))
+
+    return tuple(re.sub(r"\{(\w+)\}", fill, label) for label in template)
+
+
+class Scores(BaseModel):
+    """The scores of a record's last recall, each in [0, 1], and when they were computed."""
+
+    relevance: float = 0.0
+    recency: float = 0.0
+    importance: float = 0.0
+    total: float = 0.0
+    computed_at: Time | None = None
+
+
+class MemoryRecord(BaseModel):
+    """One memory: a fact, a verbatim turn, a thread's summary, an archive or a piece of a document.
+
+    ``created_at`` and ``updated_at`` say when it was written here, ``observed_at`` when it was said. All times are
+    aware UTC; naive, ``Z`` and date-only texts are read as UTC. ``importance`` and ``metadata_confidence`` are in
+    [0, 1]. ``simhash`` has 16 hex digits. ``metadata`` is free JSON; a turn's speaker stands in ``metadata["name"]``.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    id: str
+    role: Role = "memory"
+    text: str
+    user_id: str
+    space: str = "default"
+    thread_id: str | None = None
+    agent_id: str | None = None
+    created_at: Time = Field(default_factory=utc_now)
+    updated_at: Time = Field(default_factory=utc_now)
+    observed_at: Time | None = None
+    expires_at: Time | None = None
+    importance: float = Field(0.0, ge=0, le=1)
+    pinned: bool = False
+    manually_saved: bool = False
+    tags: list[str] = Field(default_factory=list)
+    source_ids: list[str] = Field(default_factory=list)
+    metadata_confidence: float = Field(0.0, ge=0, le=1)
+    simhash: str | None = Field(None, pattern=r"^[0-9a-f]{16}$")
+    repeat_count: int = Field(0, ge=0)
+    replaces: list[str] = Field(default_factory=list)
+    replaced_by: str | None = None
+    status: Status = "active"
+    extracted: bool | None = None
+    covers_until: Time | None = None
+    summary_kind: str | None = None
+    metadata: dict[str, Any] = Field(default_factory=dict)
+    last_scores: Scores | None = None
+
+    @property
+    def said_at(self) -> dt.datetime:
+        """When it was said, or, where nobody knows, when it was written."""
+        return self.observed_at or self.created_at
+
+    def to_value(self) -> dict[str, Any]:
+        """The value that stands in the store."""
+        return self.model_dump(mode="json")
+
+
+def record_id(*parts: object) -> str:
+    """A deterministic id: the same parts give the same id, so that a retry or a replay writes once.
+
+    Parts are told apart by their length, so ``("a", "bc")`` and ``("ab", "c")`` differ.
+    """
+    return str(uuid.uuid5(_RECORD_IDS, "".join(f"{len(text)}:{text}" for text in map(str, parts))))
+
+
+class MemoryHit(BaseModel):
+    """A record that a search found, with its place in the store and one number a stage.
+
+    ``scores`` may hold ``words``, ``dense`` (legs of the store), ``store`` (the store's own score), ``relevance``,
+    ``recency``, ``importance`` and ``total``. ``vector`` is what the store hands out, never serialised.
+    """
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+    record: MemoryRecord
+    namespace: tuple[str, ...] = ()
+    scores: dict[str, float] = Field(default_factory=dict)
+    vector: Any = Field(default=None, exclude=True, repr=False)
+
+    @property
+    def text(self) -> str:
+        """The record's text."""
+        return self.record.text
+
+
+class Fact(BaseModel):
+    """One atomic statement drawn from a turn, not yet stored. Its key is its source turn's key and its ordinal."""
+
+    text: str
+    source_id: str
+    ordinal: int = Field(ge=0)
+    importance: float = Field(0.0, ge=0, le=1)
+    tags: list[str] = Field(default_factory=list)
+    metadata_confidence: float = Field(0.0, ge=0, le=1)
+    observed_at: Time | None = None
+    thread_id: str | None = None
+    manually_saved: bool = False
+    metadata: dict[str, Any] = Field(default_factory=dict)
+
+    @property
+    def key(self) -> str:
+        """The id of the record that this fact becomes."""
+        return record_id("fact", self.source_id, self.ordinal)
+
+
+Event = Literal["ADD", "UPDATE", "DELETE", "NONE"]
+
+
+class Decision(BaseModel):
+    """What happens to one fact or one known record, and who decided: ``rule``, ``model``, ``duplicate``, ``fallback``.
+
+    ADD stores ``fact``; UPDATE stores ``fact`` and retires ``target``; DELETE retires ``target``; NONE stores nothing,
+    and strengthens ``target`` where there is one (a repeat).
+    """
+
+    event: Event
+    fact: Fact | None = None
+    target: str | None = None
+    reason: str = ""
+    by: str = "rule"
+
+
+class Plan(BaseModel):
+    """Whether a message needs memory, and which kind; ``reason`` names the cue that decided."""
+
+    strategy: Literal["none", "tail", "memory", "documents", "archive"]
+    reason: str
+    query: str = ""
+
+
+class Choice(BaseModel):
+    """Why one memory was chosen or dropped."""
+
+    id: str
+    text: str
+    kept: bool
+    reason: str
+    scores: dict[str, float] = Field(default_factory=dict)
+
+
+class MemoryReport(BaseModel):
+    """What a recall or a remember run did: strategy, counts, tokens a section, milliseconds a stage, and why.
+
+    Stages add to it with `merge`; it is streamed as the custom event ``{"memory": report}``.
+    """
+
+    strategy: str | None = None
+    reason: str | None = None
+    counts: dict[str, int] = Field(default_factory=dict)
+    tokens: dict[str, int] = Field(default_factory=dict)
+    milliseconds: dict[str, float] = Field(default_factory=dict)
+    choices: list[Choice] = Field(default_factory=list)
+    decisions: list[dict[str, Any]] = Field(default_factory=list)
+    warnings: list[str] = Field(default_factory=list)
+
+    def merge(self, other: MemoryReport) -> MemoryReport:
+        """A new report: later strategy and numbers win, lists are joined; a choice replaces an earlier one by id."""
+        choices = {choice.id: choice for choice in (*self.choices, *other.choices)}
+        return MemoryReport(
+            strategy=other.strategy or self.strategy,
+            reason=other.reason or self.reason,
+            counts={**self.counts, **other.counts},
+            tokens={**self.tokens, **other.tokens},
+            milliseconds={**self.milliseconds, **other.milliseconds},
+            choices=list(choices.values()),
+            decisions=[*self.decisions, *other.decisions],
+            warnings=list(dict.fromkeys((*self.warnings, *other.warnings))),
+        )
+
+
+def unique(items: Iterable[str]) -> list[str]:
+    """The items in their first order, each once."""
+    return list(dict.fromkeys(items))

@@ -1,0 +1,172 @@
+"""What a node needs beside its state: settings, store, models, the clock, and whose memory it is.
+
+`Services` is closed over by the nodes; `stage` turns a node's two functions (sync and async) into one runnable that
+measures itself, adds to the report, and never fails the turn.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import logging
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
+from langgraph.errors import GraphBubbleUp
+from langgraph.runtime import Runtime, get_runtime
+from langgraph.store.base import BaseStore
+
+from langmem_plus.config import MemoryConfig
+from langmem_plus.errors import ConfigError, MissingStoreError
+from langmem_plus.records import MemoryReport, Scope, fill_template, utc_now
+from langmem_plus.state import MemoryState
+
+logger = logging.getLogger(__name__)
+
+Update = dict[str, Any]
+Template = tuple[str, ...]
+
+
+class Reranker(Protocol):
+    """Scores texts against a query: one number in [0, 1] a text, in the order given, on an absolute scale."""
+
+    def __call__(self, query: str, texts: list[str]) -> list[float]:
+        """The relevance of each text to the query."""
+        ...
+
+
+@dataclass(frozen=True)
+class Services:
+    """Everything that the nodes share.
+
+    Args:
+        config: the settings.
+        store: the store to use; None takes the one that the parent graph or the platform provides.
+        model: the chat model that extracts, decides and summarises; None uses rules.
+        reranker: scores candidates; None uses the built-in scoring.
+        scope: a fixed `Scope`, or a namespace template such as ``("memories", "{user_id}")``, or None.
+        clock: the current time; tests pass their own.
+    """
+
+    config: MemoryConfig = field(default_factory=MemoryConfig)
+    store: BaseStore | None = None
+    model: BaseChatModel | None = None
+    reranker: Reranker | None = None
+    scope: Scope | Template | None = None
+    clock: Callable[[], dt.datetime] = utc_now
+
+    def find_store(self) -> BaseStore:
+        """The store of this run.
+
+        Raises:
+            MissingStoreError: none was given, and the running graph has none.
+        """
+        runtime = current_runtime()
+        store = self.store or (runtime.store if runtime else None)
+        if store is None:
+            raise MissingStoreError(
+                "memory has no store: pass store=MarkdownStore(...) to the memory graph, "
+                "compile the parent graph with one, or name it in langgraph.json."
+            )
+        return store
+
+    def find_scope(self, config: RunnableConfig) -> Scope:
+        """Whose memory this run touches; who is asked first wins: the fixed scope, the runtime's context,
+        ``configurable``, the platform's user.
+
+        Raises:
+            MissingIdentityError: nobody is named.
+        """
+        configurable = config.get("configurable") or {}
+        thread_id = configurable.get("thread_id")
+        if isinstance(self.scope, Scope):
+            return self.scope if self.scope.thread_id else self.scope.model_copy(update={"thread_id": thread_id})
+        values = find_identity(configurable, current_runtime())
+        if self.scope is not None:
+            values["template"] = self.scope
+        return Scope(**{name: value for name, value in values.items() if value is not None})
+
+
+def find_identity(configurable: Mapping[str, Any], runtime: Runtime[Any] | None) -> dict[str, Any]:
+    """The fields that name somebody, from ``runtime.context``, then ``configurable``, then the server's user."""
+    context = getattr(runtime, "context", None)
+    if context is None:
+        fields: dict[str, Any] = {}
+    elif isinstance(context, Mapping):
+        fields = dict(context)
+    elif hasattr(context, "model_dump"):
+        fields = context.model_dump()
+    else:
+        fields = dict(vars(context)) if hasattr(context, "__dict__") else {}
+    values = {name: value for name, value in configurable.items() if not name.startswith("__")}
+    values.update({name: value for name, value in fields.items() if value is not None})
+    if values.get("user_id") is None:
+        user = getattr(getattr(runtime, "server_info", None), "user", None)
+        values["user_id"] = configurable.get("langgraph_user_id") or getattr(user, "identity", None)
+    return values
+
+
+def current_runtime() -> Runtime[Any] | None:
+    """The running graph's runtime, or None outside of a graph."""
+    try:
+        return get_runtime()
+    except RuntimeError:
+        return None
+
+
+def emit_report(report: MemoryReport) -> None:
+    """Send the report into the running graph's custom stream as ``{"memory": …}``; outside of a graph, nothing."""
+    runtime = current_runtime()
+    if runtime is not None and runtime.stream_writer is not None:
+        runtime.stream_writer({"memory": report.model_dump(mode="json")})
+
+
+def stage(
+    name: str,
+    services: Services,
+    run: Callable[[MemoryState, RunnableConfig], Update],
+    arun: Callable[[MemoryState, RunnableConfig], Awaitable[Update]],
+    fallback: Update | None = None,
+) -> Runnable[MemoryState, Update]:
+    """A graph node from a stage's two functions.
+
+    The stage's own ``memory_report`` (a `MemoryReport`) is merged into the run's, with its milliseconds. When the stage
+    fails, the failure is logged and reported, and ``fallback`` is returned, so that the turn goes on without memory;
+    with ``strict`` on it raises. Wrong settings and interrupts always pass.
+    """
+
+    def finish(state: MemoryState, update: Update, started: float) -> Update:
+        before = MemoryReport.model_validate(state.get("memory_report") or {})
+        own = update.pop("memory_report", None) or MemoryReport()
+        own.milliseconds[name] = round((time.perf_counter() - started) * 1000, 3)
+        return {**update, "memory_report": before.merge(own).model_dump(mode="json")}
+
+    def fail(error: Exception) -> Update:
+        if services.config.strict or isinstance(error, ConfigError | GraphBubbleUp):
+            raise error
+        logger.error("memory: the stage %r failed and was left out: %s", name, error, exc_info=error)
+        report = MemoryReport(
+            warnings=[f"{name} failed: {type(error).__name__}: {error}"], counts={f"{name}_failed": 1}
+        )
+        return {**(fallback or {}), "memory_report": report}
+
+    def sync_node(state: MemoryState, config: RunnableConfig) -> Update:
+        started = time.perf_counter()
+        try:
+            update = dict(run(state, config))
+        except Exception as error:  # noqa: BLE001 - whatever fails in memory must not fail the turn; fail() logs or raises
+            update = fail(error)
+        return finish(state, update, started)
+
+    async def async_node(state: MemoryState, config: RunnableConfig) -> Update:
+        started = time.perf_counter()
+        try:
+            update = dict(await arun(state, config))
+        except Exception as error:  # noqa: BLE001 - as above
+            update = fail(error)
+        return finish(state, update, started)
+
+    return RunnableLambda(sync_node, async_node, name=name)

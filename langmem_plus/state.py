@@ -1,0 +1,43 @@
+"""The channels that the nodes read and write.
+
+Only ``messages`` and one counter is ever checkpointed. Everything recalled lives in untracked channels: it is gone
+after the run, and after an interrupt, and can never grow a thread's history.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, TypedDict
+
+from langchain_core.messages import AnyMessage
+from langgraph.channels import UntrackedValue
+from langgraph.graph.message import add_messages
+
+from langmem_plus.records import Decision, Fact, MemoryHit, MemoryRecord, Plan
+
+
+class MemoryState(TypedDict, total=False):
+    """The memory graph's state. A parent graph that wants ``memory_context`` declares the channel too.
+
+    Attributes:
+        messages: the thread, as the agent sees it; never holds recalled text.
+        memory_turn: the number of the thread's last recorded turn (a turn is a user's words and the reply).
+        memory_plan: whether this message needs memory, and which.
+        memory_hits: the candidates, narrowed by each stage of recall.
+        memory_summary: the record of the thread's rolling summary.
+        memory_context: the fenced text for the model call; empty when nothing is recalled.
+        memory_turns: the stored turns whose facts are being drawn out.
+        memory_facts: the facts that were drawn out and aren't stored yet.
+        memory_decisions: what reconciliation decided about them.
+        memory_report: the `MemoryReport` of this run as plain JSON.
+    """
+
+    messages: Annotated[list[AnyMessage], add_messages]
+    memory_turn: int
+    memory_plan: Annotated[Plan, UntrackedValue]
+    memory_hits: Annotated[list[MemoryHit], UntrackedValue]
+    memory_summary: Annotated[MemoryRecord | None, UntrackedValue]
+    memory_context: Annotated[str, UntrackedValue]
+    memory_turns: Annotated[list[MemoryRecord], UntrackedValue]
+    memory_facts: Annotated[list[Fact], UntrackedValue]
+    memory_decisions: Annotated[list[Decision], UntrackedValue]
+    memory_report: Annotated[dict[str, Any], UntrackedValue]
