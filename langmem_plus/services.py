@@ -21,7 +21,7 @@ from langgraph.store.base import BaseStore
 
 from langmem_plus.config import MemoryConfig
 from langmem_plus.errors import ConfigError, MissingStoreError
-from langmem_plus.records import MemoryReport, Scope, fill_template, utc_now
+from langmem_plus.records import MemoryReport, Scope, utc_now
 from langmem_plus.state import MemoryState
 
 logger = logging.getLogger(__name__)
