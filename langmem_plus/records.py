@@ -55,8 +55,6 @@ def format_time(value: dt.datetime) -> str:
 Time = Annotated[
     dt.datetime, BeforeValidator(parse_time), PlainSerializer(format_time, return_type=str, when_used="json")
 ]
-    dt.datetime, BeforeValidator(parse_time), PlainSerializer(format_time, return_type=str, when_used="json")
-]
 
 
 def encode_label(text: str) -> str:
