@@ -113,6 +113,9 @@ class MemoryConfig(BaseSettings):
     background: bool = _knob("remember", True, "Draw facts out after the reply, in the background.")
     flush_seconds: float = _knob("remember", 10.0, "Seconds that flush and the process's exit wait at most.", ge=0)
     retries: int = _knob("remember", 3, "Times that failed background work is tried again.", ge=0, le=20)
+    retry_seconds: float = _knob(
+        "remember", 1.0, "Seconds before the first new try, at most; each later try waits twice as long.", ge=0
+    )
     lease_seconds: float = _knob("remember", 300.0, "Seconds after which a claimed turn may be claimed again.", gt=0)
     max_facts: int = _knob("remember", 3, "Facts drawn from one turn at most.", ge=0, le=50)
     neighbourhood: int = _knob("remember", 5, "Known records that a new fact is compared with.", ge=0, le=50)

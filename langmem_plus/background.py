@@ -1,0 +1,204 @@
+"""After the reply: one worker thread a process runs what doesn't have to be waited for.
+
+Work is named by a key. Two pieces of work under one key that still wait become one, nothing is cancelled once it runs,
+and a submit during a run queues one more. A failure is tried again with a growing, jittered delay, then counted, logged
+and kept in `Background.failures`. The exit of the process waits for the queue, within ``flush_seconds``.
+
+The queue is a convenience, not the truth: what has to be done stands in the store as turns that aren't extracted yet,
+so work that a crash or the bound at exit cuts off is found again at the next start.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import contextvars
+import datetime as dt
+import logging
+import os
+import random
+import threading
+import time
+import weakref
+from collections import deque
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+
+from langmem_plus.config import MemoryConfig
+from langmem_plus.records import utc_now
+
+logger = logging.getLogger(__name__)
+
+Key = tuple[Hashable, ...]
+KEPT_FAILURES = 100  # the newest failures that stay readable; all are counted
+
+
+@dataclass(frozen=True)
+class Failure:
+    """One piece of work that was given up: its key, the last error, how often it was tried, and when it ended."""
+
+    key: Key
+    error: str
+    attempts: int
+    at: dt.datetime
+
+
+@dataclass
+class _Job:
+    key: Key
+    work: Callable[[], object]
+    config: MemoryConfig
+    attempts: int = 0
+    due: float = 0.0
+
+
+class Background:
+    """A queue and its worker: a daemon thread that starts with the first piece of work.
+
+    A forked child starts with an empty queue and a worker of its own; the parent keeps what it had queued.
+    """
+
+    def __init__(self) -> None:
+        self._reset()
+        if hasattr(os, "register_at_fork"):
+            reset = weakref.WeakMethod(self._reset)
+
+            def after_in_child() -> None:
+                method = reset()
+                if method is not None:
+                    method()
+
+            os.register_at_fork(after_in_child=after_in_child)
+
+    def _reset(self) -> None:
+        self._changed = threading.Condition()
+        self._waiting: dict[Key, _Job] = {}
+        self._running: _Job | None = None
+        self._thread: threading.Thread | None = None
+        self._draining = False
+        self._failures: deque[Failure] = deque(maxlen=KEPT_FAILURES)
+        self._failed = 0
+
+    @property
+    def failures(self) -> tuple[Failure, ...]:
+        """The newest pieces of work that were given up, oldest first."""
+        return tuple(self._failures)
+
+    @property
+    def failed(self) -> int:
+        """How many pieces of work were given up since the process started."""
+        return self._failed
+
+    def submit(self, key: Key, work: Callable[[], object], config: MemoryConfig) -> None:
+        """Run ``work`` soon in the worker thread, in fresh context variables; returns at once.
+
+        Work that waits under the same key is replaced, so ``work`` must also do what the earlier one would have done
+        (drawing facts out does: it takes every pending turn from the store).
+
+        Args:
+            key: what the work is about; `flush` can wait for the keys that begin alike.
+            work: called without arguments; raises to be tried again.
+            config: how often it is tried again, after how long, and how long the process's exit may wait for it.
+        """
+        with self._changed:
+            before = self._waiting.get(key)
+            self._waiting[key] = _Job(key, work, config, due=before.due if before else 0.0)
+            if self._thread is None and not self._draining:
+                atexit.register(self._drain)
+                self._thread = threading.Thread(target=self._work_off, name="langmem-plus-background", daemon=True)
+                self._thread.start()
+            self._changed.notify_all()
+
+    def flush(self, timeout: float, prefix: Key = ()) -> bool:
+        """Wait until nothing waits or runs any more; False when ``timeout`` seconds were not enough.
+
+        Args:
+            timeout: seconds to wait at most.
+            prefix: wait only for keys that begin with it; the default waits for everything.
+        """
+        with self._changed:
+            return self._changed.wait_for(lambda: not self._open(prefix), timeout)
+
+    async def aflush(self, timeout: float, prefix: Key = ()) -> bool:
+        """Wait like `flush` without holding up the event loop."""
+        return await asyncio.to_thread(self.flush, timeout, prefix)
+
+    def _open(self, prefix: Key) -> list[_Job]:
+        jobs = [*self._waiting.values(), *([self._running] if self._running else [])]
+        return [job for job in jobs if job.key[: len(prefix)] == prefix]
+
+    def _work_off(self) -> None:
+        while (job := self._take()) is not None:
+            error: BaseException | None = None
+            try:
+                contextvars.Context().run(job.work)
+            except BaseException as caught:  # noqa: BLE001 - the worker outlives any failure; _settle() logs it
+                error = caught
+            self._settle(job, error)
+
+    def _take(self) -> _Job | None:
+        """The next job that is due, waiting for it; None when the process ends and the queue is empty."""
+        with self._changed:
+            while True:
+                if self._draining and not self._waiting:
+                    return None
+                now = time.monotonic()
+                job = next((job for job in self._waiting.values() if self._draining or job.due <= now), None)
+                if job is not None:
+                    self._running = self._waiting.pop(job.key)
+                    return job
+                due = min((job.due for job in self._waiting.values()), default=None)
+                self._changed.wait(None if due is None else due - now)
+
+    def _settle(self, job: _Job, error: BaseException | None) -> None:
+        """Queue a failed job again, or give it up; then let the waiting ones know."""
+        with self._changed:
+            self._running = None
+            if error is not None:
+                job.attempts += 1
+                newer = self._waiting.get(job.key)
+                if newer is None and (self._draining or job.attempts > job.config.retries):
+                    self._give_up(job, error)
+                else:
+                    delay = job.config.retry_seconds * 2 ** (job.attempts - 1) * random.uniform(0.5, 1.0)
+                    job.due = time.monotonic() + delay
+                    logger.warning("memory: background work failed, next try in %.1f s: %s", delay, _describe(error))
+                    if newer is None:
+                        self._waiting[job.key] = job
+                    else:
+                        newer.due = job.due
+            self._changed.notify_all()
+
+    def _give_up(self, job: _Job, error: BaseException) -> None:
+        self._failed += 1
+        self._failures.append(Failure(job.key, _describe(error), job.attempts, utc_now()))
+        logger.error(
+            "memory: background work was given up after %d tries; its turns stay pending in the store: %s",
+            job.attempts,
+            _describe(error),
+            exc_info=error,
+        )
+
+    def _drain(self) -> None:
+        """At the process's exit: try everything once more without delay, and wait for it within the bound."""
+        with self._changed:
+            self._draining = True
+            bound = max((job.config.flush_seconds for job in self._open(())), default=0.0)
+            thread = self._thread
+            self._changed.notify_all()
+        if thread is not None and thread.is_alive():
+            thread.join(bound)
+        if left := len(self._open(())):
+            logger.warning(
+                "memory: the process ends with %d pieces of background work open; they are found again at the next "
+                "start. Raise flush_seconds, or call flush(), to wait longer.",
+                left,
+            )
+
+
+def _describe(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
+background = Background()
+"""The process's queue."""
