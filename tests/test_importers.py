@@ -1,0 +1,221 @@
+import datetime as dt
+import json
+
+import pytest
+
+from langmem_plus.errors import ImportFileError
+from langmem_plus.importers import Conversation, read_messages
+
+MESSAGES = [
+    {
+        "role": "user",
+        "content": "My wife is Anne",
+        "id": "m1",
+        "name": "bob",
+        "created_at": "2023-05-08T13:56:00+02:00",
+    },
+    {"role": "assistant", "content": "Noted."},
+]
+EXPECTED = [
+    {
+        "role": "user",
+        "content": "My wife is Anne",
+        "name": "bob",
+        "id": "m1",
+        "created_at": dt.datetime(2023, 5, 8, 11, 56, tzinfo=dt.UTC),
+    },
+    {"role": "assistant", "content": "Noted.", "name": None, "id": None, "created_at": None},
+]
+SAMPLE = {
+    "sample_id": "conv-26",
+    "conversation": {
+        "speaker_a": "Caroline",
+        "speaker_b": "Melanie",
+        "session_1_date_time": "1:56 pm on 8 May, 2023",
+        "session_1": [
+            {"speaker": "Caroline", "dia_id": "D1:1", "text": "Hey Mel!"},
+            {"speaker": "Melanie", "dia_id": "D1:2", "text": "Look.", "blip_caption": "a photo of a dog"},
+        ],
+        "session_10_date_time": "12:05 am on 1 January, 2024",
+        "session_10": [{"speaker": "Caroline", "dia_id": "D10:1", "text": "", "blip_caption": "a lake"}],
+        "session_2_date_time": "12:30 pm on 9 June, 2023",
+        "session_2": [{"speaker": "Melanie", "dia_id": "D2:1", "text": "Hi"}],
+        "session_11_date_time": "8:00 pm on 2 January, 2024",
+    },
+    "qa": [],
+}
+
+
+@pytest.fixture
+def read(tmp_path):
+    """Write a file and read its conversations."""
+
+    def write_and_read(content, name="chat.json") -> list[Conversation]:
+        path = tmp_path / name
+        if isinstance(content, bytes):
+            path.write_bytes(content)
+        else:
+            path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
+        return list(read_messages(path))
+
+    return write_and_read
+
+
+def lines(*items) -> str:
+    """JSON lines."""
+    return "\n".join(json.dumps(item) for item in items) + "\n"
+
+
+def test_one_list_of_messages_is_one_thread(read):
+    """A list of messages is a thread named after the file; id, name and time are kept, in UTC."""
+    assert read(MESSAGES) == [Conversation("chat", EXPECTED)]
+
+
+@pytest.mark.parametrize("key", ["thread_id", "conversation_id", "id"])
+def test_an_object_with_messages(read, key):
+    """A conversation object keeps its own id, whatever the field is called."""
+    assert read({"messages": MESSAGES, key: "t7"}) == [Conversation("t7", EXPECTED)]
+    assert read({"messages": MESSAGES}) == [Conversation("chat", EXPECTED)]
+
+
+def test_a_list_of_conversations(read):
+    """Several conversations in one file are numbered unless they have names."""
+    found = read([{"messages": MESSAGES}, {"messages": MESSAGES, "id": 5}])
+    assert [(c.thread_id, c.messages) for c in found] == [("chat/1", EXPECTED), ("5", EXPECTED)]
+
+
+def test_json_lines_of_messages(read):
+    """Each line a message: one thread, or one for each thread_id; empty lines are skipped."""
+    assert read(lines(*MESSAGES) + "\n\n", "chat.jsonl") == [Conversation("chat", EXPECTED)]
+    mixed = [{**MESSAGES[0], "thread_id": "a"}, {**MESSAGES[0], "thread_id": "b"}, {**MESSAGES[1], "thread_id": "a"}]
+    assert read(lines(*mixed), "chat.jsonl") == [Conversation("a", EXPECTED), Conversation("b", EXPECTED[:1])]
+
+
+def test_json_lines_of_conversations(read):
+    """Each line a conversation, as fine-tuning files have it."""
+    found = read(lines({"messages": MESSAGES}, {"messages": MESSAGES[:1], "thread_id": "x"}, MESSAGES), "chat.ndjson")
+    assert [c.thread_id for c in found] == ["chat/1", "x", "chat/3"]
+    assert [c.messages for c in found] == [EXPECTED, EXPECTED[:1], EXPECTED]
+
+
+def test_json_lines_under_another_name(read):
+    """JSON lines are recognised whatever the file is called."""
+    assert read(lines(*MESSAGES), "chat.txt") == [Conversation("chat", EXPECTED)]
+
+
+def test_line_separators_inside_a_text_do_not_break_lines(read):
+    """U+2028 may stand unescaped inside a JSON text and isn't the end of a line."""
+    line = json.dumps({"role": "user", "content": "a\u2028b"}, ensure_ascii=False)
+    assert read(line + "\r\n" + line, "chat.jsonl")[0].messages[1]["content"] == "a\u2028b"
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        (None, ""),
+        ("北京\n🙂", "北京\n🙂"),
+        ([{"type": "text", "text": "Look:"}, {"type": "image_url", "image_url": {"url": "data:…"}}], "Look:\n[image]"),
+        ([{"type": "input_text", "text": "a"}, "b", {"type": "input_audio", "input_audio": {}}], "a\nb\n[audio]"),
+    ],
+)
+def test_content_of_every_shape_becomes_text(read, content, text):
+    """A missing content is empty, parts are joined, and media are named instead of copied."""
+    assert read([{"role": "user", "content": content}])[0].messages[0]["content"] == text
+
+
+@pytest.mark.parametrize(
+    ("time", "expected"),
+    [
+        ("2023-05-08T13:56:00Z", dt.datetime(2023, 5, 8, 13, 56, tzinfo=dt.UTC)),
+        ("2023-05-08", dt.datetime(2023, 5, 8, tzinfo=dt.UTC)),
+        ("2023-05-08 13:56", dt.datetime(2023, 5, 8, 13, 56, tzinfo=dt.UTC)),
+        (1683554160, dt.datetime(2023, 5, 8, 13, 56, tzinfo=dt.UTC)),
+        (1683554160000, dt.datetime(2023, 5, 8, 13, 56, tzinfo=dt.UTC)),
+        (1683554160.5, dt.datetime(2023, 5, 8, 13, 56, 0, 500_000, tzinfo=dt.UTC)),
+    ],
+)
+@pytest.mark.parametrize("field", ["created_at", "timestamp"])
+def test_times_as_programs_write_them(read, time, expected, field):
+    """ISO 8601 with and without zone, a date alone, seconds and milliseconds since 1970 all become aware UTC."""
+    assert read([{"role": "user", "content": "hi", field: time}])[0].messages[0]["created_at"] == expected
+
+
+def test_roles_of_other_systems(read):
+    """human and ai are read as user and assistant; system and tool messages are handed on."""
+    found = read([{"role": role, "content": "x"} for role in ("human", "ai", "system", "tool", "developer")])
+    assert [m["role"] for m in found[0].messages] == ["user", "assistant", "system", "tool", "developer"]
+
+
+def test_locomo_sessions_are_threads(read):
+    """One session is one thread, in the sessions' numeric order, and the sample's name tells the groups apart."""
+    found = read([SAMPLE])
+    assert [c.thread_id for c in found] == ["conv-26/session_1", "conv-26/session_2", "conv-26/session_10"]
+    assert {c.sample_id for c in found} == {"conv-26"}
+
+
+def test_locomo_turns(read):
+    """Both people are users with their names, ids are kept, pictures are words, and the session's time is theirs."""
+    first, _, last = read(SAMPLE)
+    assert first.messages[0] == {
+        "role": "user",
+        "content": "Hey Mel!",
+        "name": "Caroline",
+        "id": "D1:1",
+        "created_at": dt.datetime(2023, 5, 8, 13, 56, tzinfo=dt.UTC),
+    }
+    assert first.messages[1]["content"] == "Look. [image: a photo of a dog]"
+    assert first.messages[1]["name"] == "Melanie"
+    assert last.messages[0]["content"] == "[image: a lake]"
+    assert last.messages[0]["created_at"] == dt.datetime(2024, 1, 1, 0, 5, tzinfo=dt.UTC)
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "place"),
+    [
+        ('{"messages": [', "chat.json", "line 1, column 15: not JSON"),
+        ("", "chat.json", "line 1, column 1: not JSON"),
+        ('{"role": "user", "content": "hi"}\n{"role": ', "chat.jsonl", "line 2: column 10: not JSON"),
+        ('{"role": "user", "content": "hi"}\n{"role": ', "chat.json", "line 2: column 10: not JSON"),
+        ([{"role": "user", "content": "hi"}, {"content": "x"}], "chat.json", "[1].role: None isn't one of user"),
+        ({"messages": [{"role": "nobody", "content": "x"}]}, "chat.json", "messages[0].role: 'nobody' isn't"),
+        ([{"role": "user", "content": 3}], "chat.json", "[0].content: expected a text"),
+        ([{"role": "user", "content": [3]}], "chat.json", "[0].content[0]: expected a part"),
+        ([{"role": "user", "content": "x", "created_at": "soon"}], "chat.json", "[0].created_at: 'soon' isn't a time"),
+        ([{"role": "user", "content": "x", "timestamp": 1e300}], "chat.json", "[0].timestamp: 1e+300 isn't a time"),
+        (["hello"], "chat.json", "[0]: expected a message"),
+        ("7", "chat.json", "expected a list of messages"),
+        ({"a": 1}, "chat.json", "expected a list of messages"),
+        ({"messages": [], "thread_id": {}}, "chat.json", "the thread's id is {}"),
+        ({"conversation": {"speaker_a": "x"}}, "chat.json", "conversation: there is no session_1"),
+        ([{"conversation": {"session_1": "x"}}], "chat.json", "[0].conversation.session_1: expected a list of turns"),
+        ({"conversation": {"session_1": [{}]}}, "chat.json", "conversation.session_1[0]: expected a turn"),
+        (
+            {"conversation": {"session_1": [], "session_1_date_time": "1:00 pm on 31 June, 2023"}},
+            "chat.json",
+            "conversation.session_1_date_time: '1:00 pm on 31 June, 2023' isn't a time",
+        ),
+        (b"\xff\xfe", "chat.json", "byte 0 isn't UTF-8"),
+    ],
+)
+def test_a_broken_file_is_named_with_the_place(read, content, name, place):
+    """What can't be read is an error that names the file and the place in it."""
+    with pytest.raises(ImportFileError) as caught:
+        read(content, name)
+    assert name in str(caught.value)
+    assert place in str(caught.value)
+
+
+def test_a_missing_file(tmp_path):
+    """A file that isn't there is the same kind of error."""
+    with pytest.raises(ImportFileError, match=r"nowhere\.json: can't be read"):
+        list(read_messages(tmp_path / "nowhere.json"))
+
+
+def test_a_byte_order_mark_is_no_obstacle(read):
+    """Files that Windows programs saved are read as well."""
+    assert read(b"\xef\xbb\xbf" + json.dumps(MESSAGES).encode()) == [Conversation("chat", EXPECTED)]
+
+
+def test_an_empty_list_has_no_conversations(read):
+    """Nothing to import isn't an error."""
+    assert read([]) == []
