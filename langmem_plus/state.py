@@ -6,11 +6,12 @@ after the run, and after an interrupt, and can never grow a thread's history.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, Any
 
 from langchain_core.messages import AnyMessage
 from langgraph.channels import UntrackedValue
 from langgraph.graph.message import add_messages
+from typing_extensions import TypedDict  # the schema of a graph over typing.TypedDict fails before Python 3.12
 
 from langmem_plus.records import Decision, Fact, MemoryHit, MemoryRecord, Plan
 
