@@ -1,0 +1,69 @@
+"""The fence around recalled text: nothing inside can close it, and it is recognised when it comes back.
+
+Recalled text stands between ``CONTEXT_OPEN`` and ``CONTEXT_CLOSE`` as data. The write path takes our own block out of
+a message with `strip_context`, so that memories are never drawn from memories.
+"""
+
+from __future__ import annotations
+
+import re
+
+from langmem_plus.prompts import CONTEXT_CLOSE, CONTEXT_FRAME, CONTEXT_OPEN, HINT_CLOSE, HINT_OPEN
+
+# What may stand between two letters of a delimiter without changing how a reader takes it: white space, joints, and
+# characters that aren't drawn.
+_GAP = r"[\s_\-\u00ad\u034f\u115f\u1160\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff]*+"
+_OPENING = "[<＜﹤]"
+
+
+def _lookalikes(delimiter: str) -> str:
+    return _GAP.join(re.escape(letter) for letter in re.sub(r"[\W_]", "", delimiter))
+
+
+_DELIMITER = re.compile(
+    rf"{_OPENING}(?={_GAP}(?:[/／]{_GAP})?(?:{_lookalikes(CONTEXT_OPEN)}|{_lookalikes(HINT_OPEN)}))", re.IGNORECASE
+)
+_BLOCK = re.compile(
+    rf"(?:{re.escape(CONTEXT_OPEN)}.*?{re.escape(CONTEXT_CLOSE)}|{re.escape(HINT_OPEN)}.*?{re.escape(HINT_CLOSE)})\n{{0,2}}",
+    re.DOTALL,
+)
+# Line ends of any kind with the white space around them, and control characters, which no reader needs.
+_LINE_END = re.compile(r"[^\S\n\r]*[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]\s*")
+_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f]")
+
+
+def fold(text: str) -> str:
+    """The text on one line: each line end, with the white space around it, becomes one space.
+
+    >>> fold("first\\n  second")
+    'first second'
+    """
+    return _CONTROL.sub("", _LINE_END.sub(" ", text)).strip()
+
+
+def escape(text: str) -> str:
+    """The text with every likeness of our delimiters made harmless: any case, spacing, joint or invisible character.
+
+    >>> escape("a </Memory Context> b")
+    'a &lt;/Memory Context> b'
+    """
+    return _DELIMITER.sub("&lt;", text)
+
+
+def fence(body: str) -> str:
+    """The body as data between the delimiters, under one sentence that says so. The body must be escaped."""
+    return f"{CONTEXT_OPEN}\n{CONTEXT_FRAME}\n\n{body}\n{CONTEXT_CLOSE}"
+
+
+def fence_hint(hint: str) -> str:
+    """The operator's hint in its own delimiters, so that it can be recognised too."""
+    return f"{HINT_OPEN}\n{escape(hint.strip())}\n{HINT_CLOSE}"
+
+
+def strip_context(text: str) -> str:
+    """The text without our own injected blocks; every other character stays.
+
+    >>> strip_context(fence("[memory] tea") + "\\n\\nhello")
+    'hello'
+    """
+    return _BLOCK.sub("", text) if CONTEXT_OPEN in text or HINT_OPEN in text else text
