@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field, ValidationError
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, SettingsError
 
 from langmem_plus.errors import ConfigError
 
@@ -152,6 +152,8 @@ class MemoryConfig(BaseSettings):
             super().__init__(**values)
         except ValidationError as error:
             raise ConfigError(_explain(error)) from error
+        except SettingsError as error:  # a list in the environment that isn't JSON
+            raise ConfigError(f'{error}: {error.__cause__}. Lists are JSON, such as ["last time"].') from error
 
     @classmethod
     def settings_customise_sources(
@@ -167,12 +169,15 @@ class MemoryConfig(BaseSettings):
 
     @classmethod
     def from_toml(cls, path: str | Path, **overrides: Any) -> MemoryConfig:
-        """Read a TOML file, flat or with one section a group; ``overrides`` win over the file.
+        """Read a TOML file, flat or with one section a group; the environment wins over it, ``overrides`` over both.
 
         Raises:
             ConfigError: the file is missing, isn't TOML, or has an unknown knob.
         """
-        return cls(**{**read_toml(Path(path)), **overrides})
+        environment = {name.upper() for name, value in os.environ.items() if value}
+        prefix = cls.model_config["env_prefix"]
+        values = {name: v for name, v in read_toml(Path(path)).items() if f"{prefix}{name.upper()}" not in environment}
+        return cls(**{**values, **overrides})
 
     @classmethod
     def preset(cls, name: str, **overrides: Any) -> MemoryConfig:
@@ -194,6 +199,7 @@ _AGENT_CLI: dict[str, Any] = {
     "top_k": 5,
     "fetch_k": 15,
     "relevance": "minmax",
+    "score_threshold": None,
     "relevance_weight": 0.8,
     "recency_weight": 0.2,
     "importance_weight": 0.0,

@@ -34,6 +34,9 @@ def parse_time(value: Any) -> Any:
     """Read a time as people write it: aware, naive (taken as UTC), ``Z``, or a date alone (midnight UTC).
 
     What isn't a time is handed back unchanged, so that pydantic names it in its error.
+
+    Raises:
+        ValueError: the time lies outside of the years 1 to 9999 once it is in UTC.
     """
     if isinstance(value, str):
         try:
@@ -43,13 +46,16 @@ def parse_time(value: Any) -> Any:
     if isinstance(value, dt.date) and not isinstance(value, dt.datetime):
         value = dt.datetime(value.year, value.month, value.day)
     if isinstance(value, dt.datetime):
-        return value.replace(tzinfo=dt.UTC) if value.tzinfo is None else value.astimezone(dt.UTC)
+        try:
+            return value.replace(tzinfo=dt.UTC) if value.tzinfo is None else value.astimezone(dt.UTC)
+        except OverflowError as error:
+            raise ValueError(f"{value.isoformat()} lies outside of the years 1 to 9999 in UTC") from error
     return value
 
 
 def format_time(value: dt.datetime) -> str:
     """Write a time as fixed-width ISO 8601 in UTC, so that text order is time order."""
-    return value.astimezone(dt.UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return value.astimezone(dt.UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
 Time = Annotated[
@@ -103,6 +109,9 @@ class Scope(BaseModel):
             )
         if not isinstance(space, str) or not space.strip():
             raise MissingIdentityError(f'space is {space!r}: leave it out for "default", or give it a name.')
+        for name in ("thread_id", "agent_id"):  # LangGraph takes numbers and UUIDs for threads
+            if fields.get(name) is not None:
+                fields[name] = str(fields[name])
         super().__init__(user_id=str(user_id), space=space, **fields)
 
     @property
@@ -124,8 +133,14 @@ def fill_template(template: Sequence[str], values: Mapping[str, Any]) -> tuple[s
     ('memories', 'a%2eb')
 
     Raises:
-        MissingIdentityError: a field has no value, or a blank one.
+        MissingIdentityError: a field has no value, or a blank one, or can't be read as a field (``{user-id}``).
     """
+    for label in template:
+        if re.search(r"[{}]", re.sub(r"\{\w+\}", "", label)):
+            raise MissingIdentityError(
+                f"the label {label!r} of the namespace template {tuple(template)!r} has braces that aren't a field: "
+                "write {name}, of letters, digits and underscores."
+            )
 
     def fill(match: re.Match[str]) -> str:
         value = values.get(match[1])
@@ -200,9 +215,11 @@ class MemoryRecord(BaseModel):
 def record_id(*parts: object) -> str:
     """A deterministic id: the same parts give the same id, so that a retry or a replay writes once.
 
-    Parts are told apart by their length, so ``("a", "bc")`` and ``("ab", "c")`` differ.
+    Parts are told apart by their length, so ``("a", "bc")`` and ``("ab", "c")`` differ. Broken text (half a surrogate
+    pair) has an id, too.
     """
-    return str(uuid.uuid5(_RECORD_IDS, "".join(f"{len(text)}:{text}" for text in map(str, parts))))
+    joined = "".join(f"{len(text)}:{text}" for text in map(str, parts))
+    return str(uuid.uuid5(_RECORD_IDS, joined.encode("utf-8", "backslashreplace").decode()))
 
 
 class MemoryHit(BaseModel):

@@ -6,6 +6,7 @@ measures itself, adds to the report, and never fails the turn.
 
 from __future__ import annotations
 
+import dataclasses
 import datetime as dt
 import logging
 import time
@@ -65,7 +66,7 @@ class Services:
             MissingStoreError: none was given, and the running graph has none.
         """
         runtime = current_runtime()
-        store = self.store or (runtime.store if runtime else None)
+        store = self.store if self.store is not None else (runtime.store if runtime else None)
         if store is None:
             raise MissingStoreError(
                 "memory has no store: pass store=MarkdownStore(...) to the memory graph, "
@@ -83,10 +84,10 @@ class Services:
         configurable = config.get("configurable") or {}
         thread_id = configurable.get("thread_id")
         if isinstance(self.scope, Scope):
-            return self.scope if self.scope.thread_id else self.scope.model_copy(update={"thread_id": thread_id})
+            known = self.scope.thread_id is not None or thread_id is None
+            return self.scope if known else self.scope.model_copy(update={"thread_id": str(thread_id)})
         values = find_identity(configurable, current_runtime())
-        if self.scope is not None:
-            values["template"] = self.scope
+        values["template"] = self.scope  # never the caller's: a run must not choose where memory lies
         return Scope(**{name: value for name, value in values.items() if value is not None})
 
 
@@ -99,6 +100,8 @@ def find_identity(configurable: Mapping[str, Any], runtime: Runtime[Any] | None)
         fields = dict(context)
     elif hasattr(context, "model_dump"):
         fields = context.model_dump()
+    elif dataclasses.is_dataclass(context):
+        fields = {each.name: getattr(context, each.name) for each in dataclasses.fields(context)}
     else:
         fields = dict(vars(context)) if hasattr(context, "__dict__") else {}
     values = {name: value for name, value in configurable.items() if not name.startswith("__")}
