@@ -1,0 +1,203 @@
+"""What a namespace's searches read at every query, held in memory: outlines and vectors, kept up by appending.
+
+The catalog never decides anything: it can be thrown away and is rebuilt from the index.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from langmem_plus.store.markdown.index import Index
+from langmem_plus.store.search import Floats, Ids
+
+_FILTERED = ("role", "status", "thread_id")
+
+
+class _Column:
+    """A growing array: appending is amortised, reading is a view."""
+
+    def __init__(self, dtype: npt.DTypeLike, width: int | None = None) -> None:
+        self._data = np.zeros((0,) if width is None else (0, width), dtype)
+        self._length = 0
+
+    def extend(self, values: Any) -> None:
+        block = np.asarray(values, self._data.dtype).reshape(-1, *self._data.shape[1:])
+        needed = self._length + len(block)
+        if needed > len(self._data):
+            grown = np.zeros((max(needed, 2 * len(self._data)), *self._data.shape[1:]), self._data.dtype)
+            grown[: self._length] = self._data[: self._length]
+            self._data = grown
+        self._data[self._length : needed] = block
+        self._length = needed
+
+    @property
+    def view(self) -> Any:
+        return self._data[: self._length]
+
+
+class Catalog:
+    """The items of one namespace as arrays, row i being the i-th version written.
+
+    Args:
+        model: the embedder's id; None keeps no vectors.
+    """
+
+    def __init__(self, model: str | None) -> None:
+        self.model = model
+        self._position = (0, 0)
+        self._ids = _Column(np.int64)
+        self._alive = _Column(np.bool_)
+        self._codes = {name: _Column(np.int32) for name in _FILTERED}
+        self._names: dict[str, dict[str | None, int]] = {name: {None: 0} for name in _FILTERED}
+        self._before, self._after = _Column(np.int64), _Column(np.int64)
+        self._threads: dict[str, list[tuple[str, int, int]]] = {}
+        self._vectors: _Column | None = None
+        self._vector_rows = _Column(np.int64)
+        self._waiting: dict[bytes, list[int]] = {}
+        self._dead = 0
+
+    @property
+    def waiting(self) -> list[bytes]:
+        """The hashes of the texts that have no vector yet."""
+        return list(self._waiting)
+
+    def refresh(self, index: Index) -> None:
+        """Read what changed in the index since the last time."""
+        position = index.position()
+        if position != self._position:
+            if self._dead > max(1000, len(self._ids.view) // 2):
+                self.__init__(self.model)  # type: ignore[misc]  # as good as new, without the dead versions
+            seen, dropped = self._position
+            ids = index.dropped(dropped)
+            if ids:
+                rows = self._rows(np.asarray(ids, np.int64))
+                self._alive.view[rows[rows >= 0]] = False
+                self._dead += len(rows)
+            self._append_outlines(index.outlines(seen))
+            if self.model is not None:
+                self._append_vectors(index.chunk_vectors(seen, self.model))
+            self._position = position
+        if self._waiting and self.model is not None:
+            arrived = index.vectors(self.model, list(self._waiting))
+            for text, vector in arrived.items():
+                for row in self._waiting.pop(text):
+                    self._add_vectors([row], [vector])
+
+    def _append_outlines(self, outlines: list[tuple[int, str | None, str | None, str | None, str | None, int]]) -> None:
+        start = len(self._ids.view)
+        touched: set[str] = set()
+        for name, values in zip(_FILTERED, zip(*((o[1], o[2], o[3]) for o in outlines), strict=True), strict=False):
+            names = self._names[name]
+            self._codes[name].extend([names.setdefault(value, len(names)) for value in values])
+        self._ids.extend([outline[0] for outline in outlines])
+        self._alive.extend(np.ones(len(outlines), np.bool_))
+        for column_ in (self._before, self._after):
+            column_.extend(np.full(len(outlines), -1, np.int64))
+        for row, (_, _, _, thread, place, born) in enumerate(outlines, start):
+            if thread is not None and place is not None:
+                self._threads.setdefault(thread, []).append((place, born, row))
+                touched.add(thread)
+        alive = self._alive.view
+        for thread in touched:
+            turns = sorted(turn for turn in self._threads[thread] if alive[turn[2]])
+            self._threads[thread] = turns
+            rows = np.asarray([turn[2] for turn in turns], np.int64)
+            self._before.view[rows] = np.concatenate(([-1], rows[:-1]))
+            self._after.view[rows] = np.concatenate((rows[1:], [-1]))
+
+    def _append_vectors(self, chunks: list[tuple[int, bytes, bytes | None]]) -> None:
+        rows, vectors = [], []
+        for row, (_, text, vector) in zip(self._rows([chunk[0] for chunk in chunks]), chunks, strict=True):
+            if vector is None:
+                self._waiting.setdefault(text, []).append(int(row))
+            else:
+                rows.append(int(row))
+                vectors.append(vector)
+        self._add_vectors(rows, vectors)
+
+    def _add_vectors(self, rows: list[int], vectors: list[bytes]) -> None:
+        if not vectors:
+            return
+        if self._vectors is None:
+            self._vectors = _Column(np.float32, len(vectors[0]) // 4)
+        # An embedder may have changed its size under the same name: what doesn't fit can't be compared.
+        fitting = [i for i, vector in enumerate(vectors) if len(vector) // 4 == self._vectors.view.shape[1]]
+        self._vectors.extend(np.frombuffer(b"".join(vectors[i] for i in fitting), "<f4"))
+        self._vector_rows.extend([rows[i] for i in fitting])
+
+    def _rows(self, ids: Any) -> Ids:
+        """The rows of some ids, -1 for an id that isn't there."""
+        wanted, known = np.asarray(ids, np.int64), self._ids.view
+        rows = np.searchsorted(known, wanted)
+        found = rows < len(known)
+        found[found] = known[rows[found]] == wanted[found]
+        return np.where(found, rows, -1).astype(np.int64)
+
+    def select(self, condition: Mapping[str, Any] | None) -> Ids:
+        """The rows of the living items that can meet a filter: role, status and thread are told apart here, everything
+        else is for the caller to check on the values.
+        """
+        allowed = self._alive.view.copy()
+        for name, column in self._codes.items():
+            wanted = (condition or {}).get(name)
+            equal, different = (wanted, None) if isinstance(wanted, str) else (None, None)
+            if isinstance(wanted, Mapping):
+                equal, different = wanted.get("$eq"), wanted.get("$ne")
+            codes = self._names[name]
+            if isinstance(equal, str):
+                allowed &= column.view == codes.get(equal, -1)
+            if isinstance(different, str):
+                allowed &= column.view != codes.get(different, -1)
+        return np.flatnonzero(allowed).astype(np.int64)
+
+    def ids(self, rows: Ids) -> Ids:
+        """The index's ids of some rows."""
+        return self._ids.view[rows]  # type: ignore[no-any-return]
+
+    def spread(self, rows: Ids, found: list[tuple[int, float]]) -> Floats:
+        """Scores by id as one array over ``rows``, NaN where there is none."""
+        scores = np.full(len(self._ids.view), np.nan, np.float32)
+        if found:
+            ids, values = zip(*found, strict=True)
+            at = self._rows(ids)
+            scores[at[at >= 0]] = np.asarray(values, np.float32)[at >= 0]
+        return scores[rows]
+
+    def cosines(self, rows: Ids, query: Floats) -> tuple[Floats, Floats]:
+        """Cosine of each item with the query (its best vector), alone and with its neighbours; NaN without a vector.
+
+        With neighbours: the item counts twice as much as each of them (Source: LoCoMo runs; no second embedding).
+        """
+        best = np.full(len(self._ids.view), np.nan, np.float32)
+        if self._vectors is None or self._vectors.view.shape[1] != len(query):
+            return best[rows], best[rows]
+        similarity = self._vectors.view @ query
+        best[self._vector_rows.view] = -np.inf
+        np.maximum.at(best, self._vector_rows.view, similarity)
+        total, weight = best[rows].copy(), np.ones(len(rows), np.float32)
+        for column in (self._before, self._after):
+            neighbour = column.view[rows]
+            cosine = np.where(neighbour >= 0, best[neighbour], np.nan)
+            present = np.isfinite(cosine)
+            total[present] += cosine[present] / 2
+            weight[present] += 0.5
+        return best[rows], total / weight
+
+    def nearest_vectors(self, ids: list[int], query: Floats) -> dict[int, Floats]:
+        """Each item's vector that is nearest to the query."""
+        if self._vectors is None or not ids or self._vectors.view.shape[1] != len(query):
+            return {}
+        rows = self._rows(ids)
+        found: dict[int, Floats] = {}
+        order = np.argsort(self._vector_rows.view, kind="stable")
+        sorted_rows = self._vector_rows.view[order]
+        for row_id, row in zip(ids, rows, strict=True):
+            low, high = np.searchsorted(sorted_rows, [row, row + 1])
+            if row >= 0 and high > low:
+                candidates = self._vectors.view[order[low:high]]
+                found[row_id] = candidates[int(np.argmax(candidates @ query))]
+        return found

@@ -1,0 +1,205 @@
+"""Ranking and filtering, pure: what every store of this package shares.
+
+A search gathers `Leg`s (one a namespace), `fuse`s their raw scores into one order and reads the best items. Filters
+mean the same on every backend: labels and types of JSON, never those of a database.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from langgraph.store.base import SearchItem
+
+Floats = npt.NDArray[np.float32]
+Ids = npt.NDArray[np.int64]
+
+
+class RankedItem(SearchItem):
+    """A search result that also carries its vector and the score of each leg.
+
+    Attributes:
+        vector: the unit vector nearest to the query, shape (dims,), or None.
+        scores: ``words`` and ``dense`` in [0, 1] within this search, ``cosine`` in [-1, 1] and ``coverage`` in [0, 1]
+            (the share of the query's words, weighted by rarity, that the item holds) on absolute scales.
+    """
+
+    __slots__ = ("scores", "vector")
+
+    def __init__(
+        self,
+        namespace: tuple[str, ...],
+        key: str,
+        value: dict[str, Any],
+        created_at: dt.datetime,
+        updated_at: dt.datetime,
+        score: float | None = None,
+        vector: Floats | None = None,
+        scores: dict[str, float] | None = None,
+    ) -> None:
+        super().__init__(namespace, key, value, created_at, updated_at, score)
+        self.vector = vector
+        self.scores = scores or {}
+
+
+@dataclass(frozen=True)
+class Leg:
+    """Raw scores of one namespace's items, one row an item; NaN where an item has no such score.
+
+    Attributes:
+        ids: the items, shape (n,).
+        words, windows: BM25 of the item alone and with its neighbours, larger is better.
+        cosine, window_cosine: cosine of the item alone and with its neighbours.
+    """
+
+    ids: Ids
+    words: Floats
+    windows: Floats
+    cosine: Floats
+    window_cosine: Floats
+
+    @staticmethod
+    def empty() -> Leg:
+        """A leg without items."""
+        none = np.empty(0, np.float32)
+        return Leg(np.empty(0, np.int64), none, none, none, none)
+
+
+@dataclass(frozen=True)
+class Fused:
+    """One order over all legs: row ``order[i]`` of the concatenated legs is the i-th best."""
+
+    order: Ids
+    score: Floats
+    words: Floats
+    dense: Floats
+    cosine: Floats
+
+
+def minmax(scores: Floats) -> Floats:
+    """Scale to [0, 1] over the finite scores; a missing score counts as 0, equal scores as 1."""
+    finite = np.isfinite(scores)
+    if not finite.any():
+        return np.zeros_like(scores)
+    low, high = scores[finite].min(), scores[finite].max()
+    if high - low < 1e-9:
+        return finite.astype(np.float32)
+    scaled = (scores - low) / (high - low)
+    return np.where(finite, scaled, 0).astype(np.float32)
+
+
+def reciprocal_ranks(scores: Floats, k: int) -> Floats:
+    """Reciprocal rank 1/(k + rank), ranks from 1; 0 for a missing score.
+
+    Source: Cormack, Clarke, Büttcher (2009), "Reciprocal Rank Fusion outperforms Condorcet …".
+    """
+    ranks = np.empty(len(scores), np.float32)
+    ranks[np.argsort(-np.nan_to_num(scores, nan=-np.inf), kind="stable")] = np.arange(1, len(scores) + 1)
+    return np.where(np.isfinite(scores), 1 / (k + ranks), 0).astype(np.float32)
+
+
+def fuse(
+    legs: list[Leg],
+    *,
+    ranking: Literal["hybrid", "dense"],
+    fusion: Literal["convex", "rrf"],
+    dense_weight: float,
+    window_weight: float,
+    rrf_k: int,
+) -> Fused:
+    """Order the rows of all legs by one score.
+
+    ``dense`` is plain cosine over the rows that have a vector. ``hybrid`` combines words and vectors over two views,
+    the item alone and with its neighbours: ``convex`` mixes scores scaled once over all legs, ``rrf`` mixes ranks. A
+    leg that found nothing at all leaves its share to the others. Ties keep the order of the rows.
+
+    Source: Bruch, Gai, Ingber (2023), "An Analysis of Fusion Functions for Hybrid Retrieval".
+    """
+    words, windows, cosine, window_cosine = (
+        np.concatenate([getattr(leg, name) for leg in legs]) if legs else np.empty(0, np.float32)
+        for name in ("words", "windows", "cosine", "window_cosine")
+    )
+    if ranking == "dense":
+        rows = np.flatnonzero(np.isfinite(cosine))
+        order = rows[np.argsort(-cosine[rows], kind="stable")]
+        return Fused(order.astype(np.int64), cosine, minmax(words), minmax(cosine), cosine)
+
+    scale: Callable[[Floats], Floats] = minmax if fusion == "convex" else lambda scores: reciprocal_ranks(scores, rrf_k)
+
+    def two_views(alone: Floats, window: Floats) -> Floats:
+        return (1 - window_weight) * scale(alone) + window_weight * scale(window)
+
+    keyword, dense = two_views(words, windows), two_views(cosine, window_cosine)
+    weight = dense_weight if np.isfinite(cosine).any() else 0.0
+    if not np.isfinite(words).any():
+        weight = 1.0
+    score = weight * dense + (1 - weight) * keyword
+    if fusion == "rrf":
+        score = score * (rrf_k + 1)
+    rows = np.flatnonzero(np.isfinite(words) | np.isfinite(windows) | np.isfinite(cosine))
+    order = rows[np.argsort(-score[rows], kind="stable")]
+    return Fused(order.astype(np.int64), score.astype(np.float32), minmax(words), minmax(cosine), cosine)
+
+
+_OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
+    "$eq": lambda value, wanted: value is not _MISSING and json_equal(value, wanted),
+    "$ne": lambda value, wanted: value is _MISSING or not json_equal(value, wanted),
+    "$gt": lambda value, wanted: _comparable(value, wanted) and value > wanted,
+    "$gte": lambda value, wanted: _comparable(value, wanted) and value >= wanted,
+    "$lt": lambda value, wanted: _comparable(value, wanted) and value < wanted,
+    "$lte": lambda value, wanted: _comparable(value, wanted) and value <= wanted,
+}
+_MISSING: Any = object()
+
+
+def check_filter(condition: Mapping[str, Any] | None) -> None:
+    """Refuse a filter with an operator that doesn't exist, before anything is searched.
+
+    Raises:
+        ValueError: the operator's name, and those that exist.
+    """
+    for wanted in (condition or {}).values():
+        if isinstance(wanted, Mapping):
+            operators = [name for name in wanted if str(name).startswith("$")]
+            unknown = [name for name in wanted if operators and name not in _OPERATORS]
+            if unknown:
+                raise ValueError(f"Unsupported operator: {unknown[0]!r}; use one of {', '.join(_OPERATORS)}.")
+            if not operators:
+                check_filter(wanted)
+
+
+def matches(value: Mapping[str, Any], condition: Mapping[str, Any] | None) -> bool:
+    """Whether a value meets every condition of a filter; a field's name is taken literally, dots and all."""
+    return all(_meets(value.get(name, _MISSING), wanted) for name, wanted in (condition or {}).items())
+
+
+def _meets(value: Any, wanted: Any) -> bool:
+    if isinstance(wanted, Mapping) and wanted:
+        if any(str(name).startswith("$") for name in wanted):
+            return all(_OPERATORS[name](value, operand) for name, operand in wanted.items())
+        return isinstance(value, Mapping) and matches(value, wanted)
+    return value is not _MISSING and json_equal(value, wanted)
+
+
+def json_equal(left: Any, right: Any) -> bool:
+    """Equality as JSON has it: ``true`` is not 1, 1 is 1.0, lists in order, objects by their fields."""
+    if isinstance(left, bool) or isinstance(right, bool):
+        return left is right
+    if isinstance(left, Mapping) and isinstance(right, Mapping):
+        return left.keys() == right.keys() and all(json_equal(left[name], right[name]) for name in left)
+    if isinstance(left, list | tuple) and isinstance(right, list | tuple):
+        return len(left) == len(right) and all(map(json_equal, left, right))
+    return bool(left == right)
+
+
+def _comparable(value: Any, wanted: Any) -> bool:
+    def kind(item: Any) -> str | None:
+        if isinstance(item, bool):
+            return None
+        return "number" if isinstance(item, int | float) else "text" if isinstance(item, str) else None
+
+    return kind(value) is not None and kind(value) == kind(wanted)
