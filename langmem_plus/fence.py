@@ -23,12 +23,7 @@ def _lookalikes(delimiter: str) -> str:
 _DELIMITER = re.compile(
     rf"{_OPENING}(?={_GAP}(?:[/／]{_GAP})?(?:{_lookalikes(CONTEXT_OPEN)}|{_lookalikes(HINT_OPEN)}))", re.IGNORECASE
 )
-_BLOCK = re.compile(
-    rf"(?:{re.escape(CONTEXT_OPEN)}.*?{re.escape(CONTEXT_CLOSE)}|{re.escape(HINT_OPEN)}.*?{re.escape(HINT_CLOSE)})\n{{0,2}}",
-    re.DOTALL,
-)
-# Line ends of any kind with the white space around them, and control characters, which no reader needs.
-_LINE_END = re.compile(r"[^\S\n\r]*[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]\s*")
+# Control characters, which no reader needs.
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f]")
 
 
@@ -38,7 +33,8 @@ def fold(text: str) -> str:
     >>> fold("first\\n  second")
     'first second'
     """
-    return _CONTROL.sub("", _LINE_END.sub(" ", text)).strip()
+    lines = (line.strip() for line in text.splitlines())
+    return _CONTROL.sub("", " ".join(line for line in lines if line))
 
 
 def escape(text: str) -> str:
@@ -66,4 +62,15 @@ def strip_context(text: str) -> str:
     >>> strip_context(fence("[memory] tea") + "\\n\\nhello")
     'hello'
     """
-    return _BLOCK.sub("", text) if CONTEXT_OPEN in text or HINT_OPEN in text else text
+    return _cut(_cut(text, CONTEXT_OPEN, CONTEXT_CLOSE), HINT_OPEN, HINT_CLOSE)
+
+
+def _cut(text: str, opening: str, closing: str) -> str:
+    """The text without the blocks between two delimiters, and the two line ends that set each apart."""
+    kept, position = [], 0
+    while (start := text.find(opening, position)) >= 0 and (end := text.find(closing, start)) >= 0:
+        kept.append(text[position:start])
+        position = end + len(closing)
+        for _ in range(2):
+            position += text.startswith("\n", position)
+    return "".join((*kept, text[position:]))
