@@ -1,0 +1,1 @@
+"""Names become models: the one door to embedders, chat models and rerankers, and the one place that knows SDKs."""
