@@ -118,6 +118,10 @@ class MemoryConfig(BaseSettings):
     )
     lease_seconds: float = _knob("remember", 300.0, "Seconds after which a claimed turn may be claimed again.", gt=0)
     max_facts: int = _knob("remember", 3, "Facts drawn from one turn at most.", ge=0, le=50)
+    fact_support: float = _knob(
+        "remember", 0.5, "Share of a fact's words that its turn must hold, or the fact is dropped.", ge=0, le=1
+    )
+    turn_batch: int = _knob("remember", 50, "Pending turns that one run works off at most.", ge=1, le=10_000)
     neighbourhood: int = _knob("remember", 5, "Known records that a new fact is compared with.", ge=0, le=50)
     simhash_distance: int = _knob("remember", 3, "Bits in which near-duplicates may differ.", ge=0, le=64)
     summarize: bool = _knob("remember", True, "Keep a rolling summary of each thread.")

@@ -3,8 +3,7 @@
 Three tasks: draw facts out of a user's turn (`render_extraction`), compare them with what is known
 (`render_reconciliation`), keep a thread's rolling summary (`render_summary`). The instructions stand in the system
 message, the examples are turns of a chat (small models repeat an example that stands among the instructions), and what
-users said is fenced as data. The answers' types read what clumsy models write: a list for an object, one object for a
-list, lower-case events, numbers as text.
+users said is fenced as data.
 """
 
 from __future__ import annotations
@@ -13,10 +12,10 @@ import datetime as dt
 import json
 import re
 from collections.abc import Sequence
-from typing import Any, Literal, get_args
+from typing import Literal
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
-from pydantic import BaseModel, Field, field_validator, model_validator
+from pydantic import AliasChoices, BaseModel, Field
 
 from langmem_plus.records import Event, MemoryRecord, format_time
 
@@ -44,43 +43,17 @@ def quote(text: str, tag: str) -> str:
     return f"<{tag}>\n{inner}\n</{tag}>"
 
 
-class _Answer(BaseModel):
-    """An answer with one list, which may come bare, or as one bare item."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _wrap(cls, data: Any) -> Any:
-        name = next(iter(cls.model_fields))
-        if isinstance(data, dict) and isinstance(data.get(name), dict | str):
-            data = data[name]
-        bare = isinstance(data, list) or (isinstance(data, dict) and data and name not in data)
-        return {name: data if isinstance(data, list) else [data]} if bare or isinstance(data, str) else data
-
-
-class _Sentence(BaseModel):
-    """A sentence with a kind; it may come as a bare text, and an unknown kind is the usual one."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _tolerate(cls, data: Any) -> Any:
-        if not isinstance(data, dict):
-            return {"text": data}
-        names = [name for name in ("text", "fact", "content", "memory") if isinstance(data.get(name), str)]
-        known = get_args(cls.model_fields["kind"].annotation)
-        kind = re.sub(r"[\s-]+", "_", str(data.get("kind")).strip().lower())
-        return {**data, "text": data[names[0]] if names else None, "kind": kind if kind in known else "fact"}
-
-
 # extraction
 
 FactKind = Literal["preference", "instruction", "commitment", "goal", "fact", "event", "small_talk"]
 
 
-class ExtractedFact(_Sentence):
+class ExtractedFact(BaseModel):
     """One fact in the answer to `render_extraction`."""
 
     text: str = Field(
-        description="One complete sentence that can be understood without the conversation, in the user's own language."
+        validation_alias=AliasChoices("text", "fact", "content", "memory"),
+        description="One complete sentence that can be understood without the conversation, in the user's own language.",
     )
     kind: FactKind = Field(
         "fact",
@@ -90,25 +63,11 @@ class ExtractedFact(_Sentence):
     tags: list[str] = Field(
         default_factory=list, description="One to three topics, and the names that occur, in the user's language."
     )
-    confidence: float = Field(0.0, description="How sure you are of kind and tags, from 0 to 1.")
+    confidence: float = Field(0.0, ge=0, le=1, description="How sure you are of kind and tags, from 0 to 1.")
     keep: bool = Field(False, description="True only if the user asked to remember this.")
 
-    @field_validator("tags", mode="before")
-    @classmethod
-    def _list_of_tags(cls, value: Any) -> Any:
-        items = re.split(r"[,;]", value) if isinstance(value, str) else value
-        return [str(item).strip() for item in items or () if str(item).strip()]
 
-    @field_validator("confidence", mode="before")
-    @classmethod
-    def _share(cls, value: Any) -> float:
-        try:
-            return min(max(float(value), 0.0), 1.0)
-        except (TypeError, ValueError):
-            return 0.0
-
-
-class ExtractedFacts(_Answer):
+class ExtractedFacts(BaseModel):
     """The answer to `render_extraction`."""
 
     facts: list[ExtractedFact] = Field(description="The facts; an empty list if the turn holds none.")
@@ -174,48 +133,18 @@ class Change(BaseModel):
         description="ADD: store the new fact. UPDATE: store the new fact and retire the memory that it replaces. "
         "NONE: the memories already say it. DELETE: the user asked to forget the memory."
     )
-    fact: str | None = Field(None, description="The letter of the new fact.")
-    id: int | None = Field(None, description="The number of the memory, from the list; only for UPDATE, DELETE, NONE.")
+    fact: str | None = Field(
+        None, validation_alias=AliasChoices("fact", "new_fact"), description="The letter of the new fact."
+    )
+    id: int | None = Field(
+        None,
+        validation_alias=AliasChoices("id", "memory_id", "memory", "target"),
+        description="The number of the memory, from the list; only for UPDATE, DELETE, NONE.",
+    )
     reason: str = Field("", description="Why, in a few words.")
 
-    @model_validator(mode="before")
-    @classmethod
-    def _other_names(cls, data: Any) -> Any:
-        if not isinstance(data, dict):
-            return data
-        for wanted, names in (("id", ("memory", "memory_id", "target")), ("fact", ("new_fact", "text"))):
-            found = next((data[name] for name in names if data.get(name) is not None), None)
-            if data.get(wanted) is None and found is not None:
-                data = {**data, wanted: found}
-        return data
 
-    @field_validator("event", mode="before")
-    @classmethod
-    def _upper(cls, value: Any) -> Any:
-        name = str(value).strip().upper()
-        name = {"NOOP": "NONE", "NO_CHANGE": "NONE", "REPLACE": "UPDATE", "REMOVE": "DELETE"}.get(name, name)
-        return name if name in get_args(Event) else "ADD"
-
-    @field_validator("fact", mode="before")
-    @classmethod
-    def _label(cls, value: Any) -> Any:
-        return None if value is None else str(value).strip()
-
-    @field_validator("id", mode="before")
-    @classmethod
-    def _number(cls, value: Any) -> Any:
-        if isinstance(value, str):
-            digits = re.search(r"-?\d+", value)
-            return int(digits[0]) if digits else None
-        return value
-
-    @field_validator("reason", mode="before")
-    @classmethod
-    def _text(cls, value: Any) -> str:
-        return "" if value is None else str(value)
-
-
-class Changes(_Answer):
+class Changes(BaseModel):
     """The answer to `render_reconciliation`."""
 
     changes: list[Change] = Field(description="Exactly one change for each new fact.")
@@ -284,7 +213,7 @@ def render_reconciliation(facts: Sequence[str], memories: Sequence[MemoryRecord]
 PointKind = Literal["fact", "intent", "action", "question"]
 
 
-class SummaryPoint(_Sentence):
+class SummaryPoint(BaseModel):
     """One point of a summary, in the answer to `render_summary`."""
 
     text: str = Field(description="One sentence, in the language of the conversation.")
@@ -293,7 +222,7 @@ class SummaryPoint(_Sentence):
     )
 
 
-class Summary(_Answer):
+class Summary(BaseModel):
     """The answer to `render_summary`."""
 
     points: list[SummaryPoint] = Field(description="The summary's points, the most important first.")
