@@ -1,0 +1,396 @@
+"""The settings: every knob with its default, its bound and its sentence; where a value comes from; presets."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any, get_args, get_origin
+
+import annotated_types
+import pytest
+from pydantic import ValidationError
+
+from langmem_plus.config import CONFIG_FILE_VARIABLE, GROUPS, PRESETS, MemoryConfig, knob_group, read_toml
+from langmem_plus.errors import ConfigError
+
+DESIGNED: dict[str, dict[str, Any]] = {
+    "store": {
+        "memory_path": Path("./memory_db"),
+        "embeddings": "local",
+        "dense_index": "auto",
+        "ann_threshold": 20_000,
+        "sync_interval": 1,
+        "start_watcher": False,
+        "versioning": False,
+        "durable": False,
+    },
+    "recall": {
+        "enabled": True,
+        "strategy": "auto",
+        "recall_scope": "space",
+        "top_k": 8,
+        "fetch_k": 50,
+        "fusion": "convex",
+        "dense_weight": 0.5,
+        "rrf_k": 60,
+        "reranker": "auto",
+        "relevance": "calibrated",
+        "relevance_weight": 1,
+        "recency_weight": 0.05,
+        "importance_weight": 0.05,
+        "recency_tau_days": 30,
+        "mmr_lambda": 0.9,
+        "score_threshold": None,
+        "relevance_threshold": 0.7,
+    },
+    "inject": {
+        "inject_as": "user",
+        "max_prompt_tokens": 8000,
+        "user_max_tokens": 2000,
+        "summary_max_tokens": 400,
+        "tail_max_tokens": 2500,
+        "tail_messages": 20,
+        "memories_max_tokens": 1200,
+        "documents_max_tokens": 1500,
+        "document_excerpt_bytes": 1200,
+        "max_prompt_bytes": 64_000,
+        "response_hint": None,
+    },
+    "remember": {
+        "model": None,
+        "base_url": None,
+        "background": True,
+        "max_facts": 3,
+        "neighbourhood": 5,
+        "simhash_distance": 3,
+        "summarize": True,
+        "summary_refresh_turns": 6,
+        "summary_max_items": 7,
+        "summary_source_max_turns": 120,
+        "compress": True,
+        "threshold_tokens": 10_000,
+        "hard_limit_tokens": None,
+        "recent_messages_to_keep": 10,
+        "archive_conversations": False,
+        "compress_deletes_turns": False,
+        "max_entries": 10_000,
+        "score_stale_hours": 24,
+        "turn_ttl_days": None,
+        "retention_days": None,
+    },
+    "control": {"incognito_default": False, "tombstone_hours": 24, "review": None},
+}
+KNOBS = MemoryConfig.model_fields
+_BOUNDS = (annotated_types.Ge, annotated_types.Gt, annotated_types.Le, annotated_types.Lt)
+
+
+def _kinds(name: str) -> set[Any]:
+    """The types that a knob may have, without None."""
+    annotation = KNOBS[name].annotation
+    kinds = get_args(annotation) if get_origin(annotation) is not tuple else (annotation,)
+    return {kind for kind in kinds or (annotation,) if kind is not type(None)}
+
+
+NUMBERS = [name for name in KNOBS if _kinds(name) & {int, float}]
+
+
+class TestKnobs:
+    @pytest.mark.parametrize(
+        ("group", "name", "default"),
+        [(group, name, default) for group, knobs in DESIGNED.items() for name, default in knobs.items()],
+    )
+    def test_a_designed_knob_has_its_default(self, group: str, name: str, default: Any) -> None:
+        """Every knob of the design exists, in its group, with its default and with its type."""
+        value = getattr(MemoryConfig(), name)
+        assert value == default
+        assert isinstance(value, bool) == isinstance(default, bool)
+        assert knob_group(name) == group
+
+    def test_the_triggers_ask_for_an_earlier_conversation(self) -> None:
+        """The default phrases are lower-case and include the designed ones."""
+        triggers = MemoryConfig().search_triggers
+        assert {"last time", "what did we discuss"} <= set(triggers)
+        assert all(trigger == trigger.lower().strip() for trigger in triggers)
+
+    @pytest.mark.parametrize("name", KNOBS)
+    def test_a_knob_has_one_sentence_and_a_group(self, name: str) -> None:
+        """Options, settings pages and documentation are made from it: one sentence, capital letter, full stop."""
+        description = KNOBS[name].description or ""
+        assert re.fullmatch(r"[\w].*[^.]\.", description), description
+        assert description.split(".")[0][0].isupper() or description.startswith(("auto", "space"))
+        assert not re.search(r"\.\s", description[:-1]), "more than one sentence"
+        assert len(description) <= 120
+        assert knob_group(name) in GROUPS
+
+    @pytest.mark.parametrize("name", NUMBERS)
+    def test_a_number_has_a_bound(self, name: str) -> None:
+        """A number below its lower bound, or above its upper one, is refused, and the error names both."""
+        bounds = [bound for bound in KNOBS[name].metadata if isinstance(bound, _BOUNDS)]
+        assert bounds, f"{name} has no bound"
+        for bound in bounds:
+            for value in _outside(bound):
+                with pytest.raises(ConfigError, match=rf"{name}={value}"):
+                    MemoryConfig(**{name: value})
+
+    @pytest.mark.parametrize("name", KNOBS)
+    def test_a_knob_refuses_what_it_cannot_be(self, name: str) -> None:
+        """An object is no setting, whichever it is."""
+        with pytest.raises(ConfigError, match=name):
+            MemoryConfig(**{name: object()})
+
+    @pytest.mark.parametrize(
+        ("name", "value"),
+        [("fusion", "sum"), ("relevance", "raw"), ("inject_as", "tool"), ("strategy", "all"), ("dense_index", "faiss")],
+    )
+    def test_a_choice_refuses_another_word(self, name: str, value: str) -> None:
+        """The error names the knob, the word and the choices."""
+        with pytest.raises(ConfigError, match=f"{name}='{value}'.*Input should be '"):
+            MemoryConfig(**{name: value})
+
+    def test_an_unknown_knob_is_an_error(self) -> None:
+        """A misspelt name is refused, and the message says where the right ones are."""
+        with pytest.raises(ConfigError, match=r"topk is not a setting.*langmem-plus"):
+            MemoryConfig(topk=5)
+
+    def test_every_mistake_is_named_at_once(self) -> None:
+        """One error lists all that is wrong."""
+        with pytest.raises(ConfigError, match=r"top_k=0.*mmr_lambda=2.*nonsense"):
+            MemoryConfig(top_k=0, mmr_lambda=2, nonsense=1)
+
+    def test_settings_are_frozen_and_replaced(self) -> None:
+        """A configuration doesn't change; a changed copy is checked like a new one."""
+        config = MemoryConfig(top_k=5)
+        with pytest.raises(ValidationError):
+            config.top_k = 6
+        assert (config.replace(fetch_k=60).top_k, config.replace(fetch_k=60).fetch_k) == (5, 60)
+        assert config.fetch_k == 50
+        with pytest.raises(ConfigError, match="fetch_k=0"):
+            config.replace(fetch_k=0)
+
+
+class TestEnvironment:
+    @pytest.mark.parametrize(
+        ("name", "text", "value"),
+        [
+            ("top_k", "5", 5),
+            ("mmr_lambda", "0.25", 0.25),
+            ("enabled", "false", False),
+            ("versioning", "1", True),
+            ("model", "openai:gpt-5-mini", "openai:gpt-5-mini"),
+            ("memory_path", "/tmp/elsewhere", Path("/tmp/elsewhere")),
+            ("score_threshold", "0.3", 0.3),
+            ("search_triggers", '["as I said", "weißt du noch"]', ("as I said", "weißt du noch")),
+            ("evict_roles", '["memory", "user"]', ("memory", "user")),
+        ],
+    )
+    def test_a_variable_sets_a_knob(self, monkeypatch: pytest.MonkeyPatch, name: str, text: str, value: Any) -> None:
+        """Every kind of knob can come from the environment."""
+        monkeypatch.setenv(f"LANGMEM_PLUS_{name.upper()}", text)
+        assert getattr(MemoryConfig(), name) == value
+
+    def test_an_argument_wins_over_a_variable(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """What the program says counts more than where it runs."""
+        monkeypatch.setenv("LANGMEM_PLUS_TOP_K", "5")
+        assert MemoryConfig(top_k=6).top_k == 6
+
+    def test_an_empty_variable_is_none_at_all(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """``LANGMEM_PLUS_TOP_K=`` leaves the default."""
+        monkeypatch.setenv("LANGMEM_PLUS_TOP_K", "")
+        assert MemoryConfig().top_k == 8
+
+    @pytest.mark.parametrize(
+        ("name", "text"),
+        [("top_k", "many"), ("top_k", "0"), ("fusion", "sum"), ("search_triggers", "last time, before")],
+    )
+    def test_a_wrong_variable_is_an_error_that_names_its_knob(
+        self, monkeypatch: pytest.MonkeyPatch, name: str, text: str
+    ) -> None:
+        """A mistake in the environment reads like any other."""
+        monkeypatch.setenv(f"LANGMEM_PLUS_{name.upper()}", text)
+        with pytest.raises(ConfigError, match=name):
+            MemoryConfig()
+
+    def test_other_peoples_variables_are_left_alone(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Only names that are knobs are read; a bare ``TOP_K`` isn't ours."""
+        monkeypatch.setenv("TOP_K", "5")
+        monkeypatch.setenv("LANGMEM_PLUS_SOMETHING_ELSE", "5")
+        assert MemoryConfig().top_k == 8
+
+
+class TestToml:
+    def test_a_flat_file(self, tmp_path: Path) -> None:
+        """Knobs may stand one after another."""
+        config = MemoryConfig.from_toml(_file(tmp_path, 'top_k = 5\nfusion = "rrf"\nsearch_triggers = ["last time"]\n'))
+        assert (config.top_k, config.fusion, config.search_triggers) == (5, "rrf", ("last time",))
+
+    def test_a_file_with_sections(self, tmp_path: Path) -> None:
+        """Or in sections, one a group, and both ways mixed."""
+        text = "max_facts = 2\n[recall]\ntop_k = 5\n[store]\nversioning = true\n[control]\nincognito_default = true\n"
+        config = MemoryConfig.from_toml(_file(tmp_path, text))
+        assert (config.max_facts, config.top_k, config.versioning, config.incognito_default) == (2, 5, True, True)
+
+    def test_every_knob_can_stand_in_its_section(self, tmp_path: Path) -> None:
+        """The defaults, written as a file with sections, are the defaults again."""
+        text = "".join(f"[{group}]\n{_lines(group)}" for group in GROUPS)
+        assert MemoryConfig.from_toml(_file(tmp_path, text)) == MemoryConfig()
+
+    def test_a_knob_in_the_wrong_section_is_an_error(self, tmp_path: Path) -> None:
+        """The message names the section that it belongs in."""
+        with pytest.raises(ConfigError, match=r"top_k belongs in \[recall\], not in \[store\]"):
+            MemoryConfig.from_toml(_file(tmp_path, "[store]\ntop_k = 5\n"))
+
+    @pytest.mark.parametrize("text", ["topk = 5\n", "[recall]\ntopk = 5\n", "[topk]\nx = 1\n"])
+    def test_an_unknown_name_is_an_error(self, tmp_path: Path, text: str) -> None:
+        """At the top, in a section, and as a section."""
+        with pytest.raises(ConfigError, match="topk is not a setting"):
+            MemoryConfig.from_toml(_file(tmp_path, text))
+
+    def test_a_value_out_of_bounds_is_an_error(self, tmp_path: Path) -> None:
+        """A file is checked like arguments."""
+        with pytest.raises(ConfigError, match="top_k=0"):
+            MemoryConfig.from_toml(_file(tmp_path, "[recall]\ntop_k = 0\n"))
+
+    @pytest.mark.parametrize("content", [b"top_k = ", b"\xff\xfe", None], ids=["no-toml", "no-utf8", "missing"])
+    def test_a_file_that_cannot_be_read_is_an_error(self, tmp_path: Path, content: bytes | None) -> None:
+        """The message names the file."""
+        path = tmp_path / "memory.toml"
+        if content is not None:
+            path.write_bytes(content)
+        with pytest.raises(ConfigError, match=r"memory\.toml"):
+            read_toml(path)
+
+    def test_arguments_then_environment_then_file_then_default(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The first that has a value wins, for a file that is given and for one that the environment names."""
+        path = _file(tmp_path, "top_k = 1\nfetch_k = 1\nmax_facts = 1\n")
+        monkeypatch.setenv("LANGMEM_PLUS_TOP_K", "2")
+        monkeypatch.setenv("LANGMEM_PLUS_FETCH_K", "2")
+        given = MemoryConfig.from_toml(path, top_k=3)
+        monkeypatch.setenv(CONFIG_FILE_VARIABLE, str(path))
+        for config in (given, MemoryConfig(top_k=3)):
+            assert (config.top_k, config.fetch_k, config.max_facts, config.neighbourhood) == (3, 2, 1, 5)
+
+    def test_a_named_file_that_is_missing_is_an_error(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A wrong path in the environment isn't passed over."""
+        monkeypatch.setenv(CONFIG_FILE_VARIABLE, str(tmp_path / "missing.toml"))
+        with pytest.raises(ConfigError, match=r"missing\.toml"):
+            MemoryConfig()
+
+
+class TestPresets:
+    @pytest.mark.parametrize(
+        ("name", "knobs"),
+        [
+            (
+                "agent-cli",
+                {
+                    "top_k": 5,
+                    "fetch_k": 15,
+                    "relevance": "minmax",
+                    "score_threshold": None,
+                    "relevance_weight": 0.8,
+                    "recency_weight": 0.2,
+                    "importance_weight": 0,
+                    "recency_tau_days": 30,
+                    "mmr_lambda": 0.7,
+                    "max_entries": 500,
+                    "evict_roles": ("memory", "user", "assistant"),
+                    "evict_by": "age",
+                    "versioning": True,
+                },
+            ),
+            (
+                "agent-cli-sigmoid",
+                {
+                    "top_k": 5,
+                    "fetch_k": 15,
+                    "relevance": "sigmoid",
+                    "score_threshold": 0.35,
+                    "relevance_weight": 0.8,
+                    "recency_weight": 0.2,
+                    "importance_weight": 0,
+                    "recency_tau_days": 30,
+                    "mmr_lambda": 0.7,
+                    "max_entries": 500,
+                    "evict_roles": ("memory", "user", "assistant"),
+                    "evict_by": "age",
+                    "versioning": False,
+                },
+            ),
+            (
+                "theoria",
+                {
+                    "fusion": "rrf",
+                    "rrf_k": 60,
+                    "relevance_weight": 1,
+                    "recency_weight": 1,
+                    "importance_weight": 1,
+                    "recency_tau_days": 7,
+                    "top_k": 12,
+                    "max_entries": 200,
+                },
+            ),
+            (
+                "agent-service",
+                {
+                    "recall_scope": "thread",
+                    "compress": True,
+                    "threshold_tokens": 10_000,
+                    "recent_messages_to_keep": 10,
+                    "compress_deletes_turns": True,
+                    "archive_conversations": True,
+                    "relevance_threshold": 0.7,
+                    "turn_ttl_days": 7,
+                    "retention_days": 7,
+                },
+            ),
+        ],
+    )
+    def test_a_preset_is_exact(self, name: str, knobs: dict[str, Any]) -> None:
+        """A preset sets what its system publishes, and leaves the rest at the defaults."""
+        config = MemoryConfig.preset(name)
+        assert PRESETS[name] == knobs
+        assert config == MemoryConfig(**knobs)
+
+    def test_there_are_four(self) -> None:
+        """The presets of the design."""
+        assert list(PRESETS) == ["agent-cli", "agent-cli-sigmoid", "theoria", "agent-service"]
+
+    def test_an_argument_wins_over_a_preset(self) -> None:
+        """A preset is a starting point."""
+        assert MemoryConfig.preset("theoria", top_k=3).top_k == 3
+
+    def test_an_unknown_preset_is_an_error(self) -> None:
+        """The message lists those that there are."""
+        with pytest.raises(ConfigError, match=r"'mem0'.*agent-cli, agent-cli-sigmoid, theoria, agent-service"):
+            MemoryConfig.preset("mem0")
+
+
+def _outside(bound: Any) -> list[float]:
+    if isinstance(bound, annotated_types.Ge):
+        return [bound.ge - 1]
+    if isinstance(bound, annotated_types.Gt):
+        return [bound.gt, bound.gt - 1]
+    return [bound.le + 1 if isinstance(bound, annotated_types.Le) else bound.lt]
+
+
+def _file(folder: Path, text: str) -> Path:
+    path = folder / "memory.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def _lines(group: str) -> str:
+    """The knobs of a group that have a default, as TOML."""
+    values = {name: getattr(MemoryConfig(), name) for name in KNOBS if knob_group(name) == group}
+    written = {name: str(value) if isinstance(value, Path) else value for name, value in values.items()}
+    return "".join(f"{name} = {_toml(value)}\n" for name, value in written.items() if value is not None)
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(_toml, value))}]"
+    return f'"{value}"' if isinstance(value, str) else str(value)
