@@ -1,0 +1,1 @@
+"""Measurements that anyone can run: what is remembered, what is found again."""
