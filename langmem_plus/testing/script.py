@@ -35,6 +35,11 @@ class Script:
         """How many answers haven't been given yet."""
         return max(len(self._answers) - self._given, 0)
 
+    def extend(self, answers: Sequence[Any]) -> None:
+        """Add answers at the end."""
+        with self._lock:
+            self._answers.extend(answers)
+
     def take(self, asked: str) -> Any:
         """The next answer.
 

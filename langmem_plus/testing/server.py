@@ -24,7 +24,7 @@ from langmem_plus.testing.wire import chat_chunks, chat_completion, embedding_li
 
 @dataclass(frozen=True)
 class ServerRequest:
-    """One request as it came over the wire; ``body`` is its JSON, or None."""
+    """One request as it came over the wire; ``headers`` by their names in small letters, ``body`` as JSON or None."""
 
     method: str
     path: str
@@ -191,7 +191,8 @@ class _Handler(BaseHTTPRequestHandler):
         self._send(200, embedding_list(vectors, body))
 
     def _record(self, body: Any) -> None:
-        self.owner.requests.append(ServerRequest(self.command, self.path, dict(self.headers.items()), body))
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        self.owner.requests.append(ServerRequest(self.command, self.path, headers, body))
 
     def _fail(self, failure: Failure, body: Mapping[str, Any] | None = None) -> None:
         self.owner.closing.wait(failure.delay)

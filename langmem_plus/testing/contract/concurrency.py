@@ -49,7 +49,7 @@ class Concurrency(ContractBase):
         async def embed() -> None:
             await store.aput(PLAIN, "async", {"text": "black tea"})
             assert embedder.async_calls == 1
-            await store.asearch(PLAIN, query="green tea")
+            await store.asearch(PLAIN, query="black tea")  # not the sync query, which a store may remember
             assert embedder.async_calls == 2
 
         asyncio.run(embed())
