@@ -1,15 +1,19 @@
-"""The contract is consistent: a small store that fulfils every point of it."""
+"""The contract is consistent, since a small store fulfils every point of it, and it bites, since broken ones don't."""
 
 from __future__ import annotations
 
+import asyncio
 import datetime as dt
+import inspect
 import itertools
 import json
 import threading
 from collections.abc import Iterable
-from typing import Any
+from contextlib import nullcontext
+from typing import Any, cast
 
 import numpy as np
+import pytest
 from langgraph.store.base import (
     BaseStore,
     GetOp,
@@ -26,6 +30,7 @@ from langgraph.store.base import (
     validate_op_namespace,
 )
 
+from langmem_plus.testing import BagOfWordsEmbeddings
 from langmem_plus.testing.contract import StoreContract
 
 OPERATORS = ("$eq", "$ne", "$gt", "$gte", "$lt", "$lte")
@@ -189,3 +194,106 @@ class TestReferenceStore(StoreContract):
     def make_store(self, index: IndexConfig | None = None) -> BaseStore:
         """A fresh store."""
         return ReferenceStore(index)
+
+
+class JoinedLabels(ReferenceStore):
+    """Prefixes are compared as text."""
+
+    def read(self, op: Op, asked: dict[str, list[float]]) -> Result:
+        """Everything whose joined labels begin alike."""
+        if not isinstance(op, SearchOp) or not op.namespace_prefix:
+            return super().read(op, asked)
+        joined = "/".join(op.namespace_prefix)
+        found = super().read(op._replace(namespace_prefix=(), limit=10**6, offset=0), asked)
+        kept = [item for item in cast("list[SearchItem]", found) if "/".join(item.namespace).startswith(joined)]
+        return kept[op.offset : op.offset + op.limit]
+
+
+class FilterAfterLimit(ReferenceStore):
+    """The nearest few are taken first and filtered then, as approximate indexes like to do."""
+
+    def read(self, op: Op, asked: dict[str, list[float]]) -> Result:
+        """Filter what twenty neighbours leave."""
+        if not isinstance(op, SearchOp) or not op.query:
+            return super().read(op, asked)
+        near = super().read(op._replace(filter=None, limit=20, offset=0), asked)
+        kept = [item for item in cast("list[SearchItem]", near) if matches(item.value, op.filter or {})]
+        return kept[op.offset : op.offset + op.limit]
+
+
+class WholeValue(ReferenceStore):
+    """The fields to embed are passed over."""
+
+    def plan(self, ops: list[Op]) -> tuple[dict[Any, tuple[PutOp, list[str]]], list[str], list[str]]:
+        """Embed the whole value, whatever the put and the configuration say."""
+        self.fields = ["$"]
+        return super().plan([op._replace(index=None) if isinstance(op, PutOp) else op for op in ops])
+
+
+class WritesFirst(ReferenceStore):
+    """Reads see the puts of their batch, and a superseded put is embedded."""
+
+    def batch(self, ops: Iterable[Op]) -> list[Result]:
+        """One operation after another."""
+        return [super(WritesFirst, self).batch([op])[0] for op in ops]
+
+    async def abatch(self, ops: Iterable[Op]) -> list[Result]:
+        """One operation after another."""
+        return [(await super(WritesFirst, self).abatch([op]))[0] for op in ops]
+
+
+class OneLoop(ReferenceStore):
+    """The store belongs to the event loop of its first use."""
+
+    loop: asyncio.AbstractEventLoop | None = None
+
+    async def abatch(self, ops: Iterable[Op]) -> list[Result]:
+        """Refuse another loop."""
+        self.loop = self.loop or asyncio.get_running_loop()
+        if self.loop is not asyncio.get_running_loop():
+            raise RuntimeError("attached to a different loop")
+        return await super().abatch(ops)
+
+
+class Forgetful(ReferenceStore):
+    """An update is a new item."""
+
+    def commit(self, ops: list[Op], puts: Any, texts: list[str], vectors: Any, asked: Any) -> list[Result]:
+        """Drop what was there."""
+        results = super().commit(ops, {}, texts, vectors, asked)
+        for place in puts:
+            self.rows.pop(place, None)
+        super().commit([], puts, texts, vectors, asked)
+        return results
+
+
+CAUGHT = [
+    (JoinedLabels, "test_17_a_prefix_is_compared_label_by_label"),
+    (JoinedLabels, "test_16_labels_are_literal"),
+    (FilterAfterLimit, "test_30_a_rare_filter_and_a_prefix_are_exact"),
+    (FilterAfterLimit, "test_36_pages_of_a_query_partition_the_items"),
+    (WholeValue, "test_32_the_configured_fields_are_embedded"),
+    (WholeValue, "test_31_without_index_nothing_is_embedded"),
+    (WholeValue, "test_37_an_update_without_index_drops_the_vectors"),
+    (WritesFirst, "test_40_reads_come_before_puts"),
+    (WritesFirst, "test_40_a_superseded_put_is_not_embedded"),
+    (WritesFirst, "test_40_one_embedding_call_a_batch"),
+    (OneLoop, "test_44_one_event_loop_after_another"),
+    (Forgetful, "test_04_created_at_survives_an_update"),
+]
+
+
+@pytest.mark.parametrize(("broken", "test"), CAUGHT, ids=lambda each: getattr(each, "__name__", each))
+def test_the_contract_catches_a_broken_store(broken: type[ReferenceStore], test: str) -> None:
+    """A store with one fault fails the test of that point, where the reference store passes it."""
+    embedder = BagOfWordsEmbeddings(dims=1024)
+    for kind in (ReferenceStore, broken):
+        embedder.clear()
+        given = {"store": kind(), "opened": kind, "opened_plain": kind, "embedder": embedder}
+        run = getattr(StoreContract(), test)
+        wanted = {name: given[name] for name in inspect.signature(run).parameters}
+        expected = (
+            nullcontext() if kind is ReferenceStore else pytest.raises((AssertionError, RuntimeError, ValueError))
+        )
+        with expected:
+            run(**wanted)
