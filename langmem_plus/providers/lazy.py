@@ -1,0 +1,165 @@
+"""A chat model that is only a name until its first use: until then no SDK is loaded and no key is needed."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import os
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from typing import Any
+
+from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
+from langchain_core.language_models import BaseChatModel, LanguageModelInput
+from langchain_core.language_models.base import LangSmithParams
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
+from langchain_core.outputs import ChatGenerationChunk, ChatResult
+from langchain_core.runnables import Runnable
+from pydantic import BaseModel, PrivateAttr
+
+from langmem_plus.errors import ConfigError, MissingExtraError
+
+
+class LazyChatModel(BaseChatModel):
+    """Any model that LangChain's ``init_chat_model`` can build, built at the first use and then kept.
+
+    Args:
+        spec: ``provider:model``, or a model's name alone where its provider can be told from it or ``base_url`` is set.
+        base_url: the address of an OpenAI-compatible server.
+
+    Raises:
+        ConfigError: at the first use: the provider, its package or its key is missing; the message says what to do.
+    """
+
+    spec: str
+    base_url: str | None = None
+    _model: BaseChatModel | None = PrivateAttr(None)
+
+    @property
+    def _llm_type(self) -> str:
+        return "lazy"
+
+    @property
+    def _identifying_params(self) -> dict[str, Any]:
+        return {"spec": self.spec, "base_url": self.base_url}
+
+    def resolve(self) -> BaseChatModel:
+        """The provider's own model. Two threads at a time may build it twice, which does no harm."""
+        if self._model is None:
+            self._model = build_chat_model(self.spec, self.base_url)
+        return self._model
+
+    async def aresolve(self) -> BaseChatModel:
+        """The same, without holding up the loop while an SDK is loaded."""
+        return self._model if self._model is not None else await asyncio.to_thread(self.resolve)
+
+    def bind_tools(
+        self,
+        tools: Sequence[dict[str, Any] | type | Callable[..., Any] | Any],
+        *,
+        tool_choice: str | None = None,
+        **kwargs: Any,
+    ) -> Runnable[LanguageModelInput, AIMessage]:
+        """The provider's model with these tools."""
+        return self.resolve().bind_tools(tools, tool_choice=tool_choice, **kwargs)
+
+    def with_structured_output(
+        self, schema: dict[str, Any] | type, *, include_raw: bool = False, **kwargs: Any
+    ) -> Runnable[LanguageModelInput, dict[str, Any] | BaseModel]:
+        """The provider's model, made to answer in this shape."""
+        return self.resolve().with_structured_output(schema, include_raw=include_raw, **kwargs)
+
+    def _get_ls_params(self, stop: list[str] | None = None, **kwargs: Any) -> LangSmithParams:
+        return self.resolve()._get_ls_params(stop=stop, **kwargs)
+
+    def _generate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        return self.resolve()._generate(messages, stop=stop, run_manager=run_manager, **kwargs)
+
+    async def _agenerate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        model = await self.aresolve()
+        return await model._agenerate(messages, stop=stop, run_manager=run_manager, **kwargs)
+
+    def _stream(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> Iterator[ChatGenerationChunk]:
+        model = self.resolve()
+        if type(model)._stream is BaseChatModel._stream:
+            yield _one_chunk(model._generate(messages, stop=stop, run_manager=run_manager, **kwargs))
+        else:
+            yield from model._stream(messages, stop=stop, run_manager=run_manager, **kwargs)
+
+    async def _astream(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> AsyncIterator[ChatGenerationChunk]:
+        model = await self.aresolve()
+        kind = type(model)
+        if kind._stream is BaseChatModel._stream and kind._astream is BaseChatModel._astream:
+            yield _one_chunk(await model._agenerate(messages, stop=stop, run_manager=run_manager, **kwargs))
+            return
+        async for chunk in model._astream(messages, stop=stop, run_manager=run_manager, **kwargs):
+            yield chunk
+
+
+def build_chat_model(spec: str, base_url: str | None = None) -> BaseChatModel:
+    """Build the model that a name means, now.
+
+    Raises:
+        ConfigError: the provider, its package or its key is missing; the message says what to do.
+    """
+    init = importlib.import_module("langchain.chat_models").init_chat_model
+    try:
+        model: BaseChatModel = _init(init, spec, base_url)
+    except ImportError as error:
+        if "langchain-openai" in str(error):
+            raise MissingExtraError(f"model={spec!r}", "openai") from error
+        raise ConfigError(f"model={spec!r}: {error}") from error
+    except Exception as error:
+        said = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
+        raise ConfigError(
+            f"model={spec!r} can't be built: {said}. Set the provider's key in the environment, or base_url for an "
+            "OpenAI-compatible server of your own, or leave the model out: rules take its place."
+        ) from error
+    return model
+
+
+def _init(init: Callable[..., BaseChatModel], spec: str, base_url: str | None) -> BaseChatModel:
+    if base_url is None:
+        return init(spec)
+    # A server of one's own mostly wants no key, but the SDK insists on one.
+    openai = {"base_url": base_url, "api_key": os.environ.get("OPENAI_API_KEY") or "none"}
+    provider, _, name = spec.partition(":")
+    if not name:
+        return init(spec, model_provider="openai", **openai)
+    if provider == "openai":
+        return init(spec, **openai)
+    try:
+        return init(spec, base_url=base_url)
+    except ValueError as error:
+        if "provider" not in str(error):
+            raise
+        return init(spec, model_provider="openai", **openai)  # the colon belongs to the name, as in qwen2.5:7b
+
+
+def _one_chunk(result: ChatResult) -> ChatGenerationChunk:
+    """A whole answer as a stream of one piece."""
+    message = result.generations[0].message
+    return ChatGenerationChunk(message=AIMessageChunk(**message.model_dump(exclude={"type"})))
