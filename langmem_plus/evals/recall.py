@@ -8,7 +8,7 @@ fact counts as the message that it was drawn from.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import fmean, median
@@ -56,9 +56,13 @@ def import_conversations(client: MemoryClient, path: str | Path, step: Callable[
     return total
 
 
-def evidence_ranking(hits: Sequence[MemoryHit]) -> list[str]:
-    """The message ids behind some hits, best first, each once; a fact stands for the message that it came from."""
-    return list(dict.fromkeys(source for hit in hits for source in hit.record.source_ids))
+def evidence_ranking(hits: Sequence[MemoryHit], gold: Collection[str]) -> list[str]:
+    """One id a hit, best first: the evidence that it shows for the first time, else its own id."""
+    ranking: list[str] = []
+    for hit in hits:
+        shown = [source for source in hit.record.source_ids if source in gold and source not in ranking]
+        ranking.append(shown[0] if shown else hit.record.id)
+    return ranking
 
 
 def evaluate_recall(
@@ -72,7 +76,8 @@ def evaluate_recall(
         started = time.perf_counter()
         hits = client.search(question.text, user_id=USER, space=question.sample_id, k=DEPTH)
         took.append((time.perf_counter() - started) * 1000)
-        ranking, gold = evidence_ranking(hits), question.evidence
+        gold = question.evidence
+        ranking = evidence_ranking(hits, gold)
         rows.append(
             (
                 recall_at(gold, ranking, 5),

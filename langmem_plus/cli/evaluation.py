@@ -1,0 +1,124 @@
+"""Measuring, and saying what is in use: ``eval``, ``doctor`` and ``config``."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from langmem_plus.cli.output import console, errors, print_json
+from langmem_plus.client import MemoryClient
+from langmem_plus.config import MemoryConfig
+from langmem_plus.evals.recall import evaluate_recall, import_conversations, read_questions
+from langmem_plus.evals.write import evaluate_extraction, evaluate_reconciliation
+from langmem_plus.importers import read_messages
+from langmem_plus.providers import Part
+
+app = typer.Typer(no_args_is_help=True, help="Measure what is found again and what is remembered, on public data.")
+_STATES = {"ok": "green", "degraded": "yellow", "missing": "red"}
+
+
+@app.command()
+def recall(
+    dataset: Annotated[Path, typer.Argument(help="A LoCoMo file with sessions and questions.")],
+    store: Annotated[
+        Path | None, typer.Option("--store", help="Keep the imported memories here, and use them again.")
+    ] = None,
+    config: Annotated[Path | None, typer.Option("--config", "-c", help="A TOML file with settings.")] = None,
+    as_json: Annotated[bool, typer.Option("--json")] = False,
+) -> None:
+    """Import conversations and look for the evidence of each question: no language model involved."""
+    settings = MemoryConfig.from_toml(config) if config else MemoryConfig()
+    questions = read_questions(dataset)
+    with tempfile.TemporaryDirectory() as scratch, MemoryClient(store or scratch, config=settings) as client:
+        total = sum(len(conversation.messages) for conversation in read_messages(dataset))
+        with _progress("importing", total) as step:
+            import_conversations(client, dataset, step)
+            client.flush(timeout=None)
+        with _progress("asking", len(questions)) as step:
+            result = evaluate_recall(client, questions, step)
+    if as_json:
+        print_json(result.to_json())
+    else:
+        _print_results({dataset.name: result.to_json()})
+
+
+@app.command()
+def extract(
+    datasets: Annotated[list[Path], typer.Argument(help="preference_*.json or mempalace_memory_extraction.json")],
+    as_json: Annotated[bool, typer.Option("--json")] = False,
+) -> None:
+    """Precision and recall of the rule-based extractor; rules were tuned on the even half only."""
+    _report({path.name: evaluate_extraction(path) for path in datasets}, as_json)
+
+
+@app.command()
+def reconcile(
+    datasets: Annotated[list[Path], typer.Argument(help="reconcile_pairs_*.json")],
+    as_json: Annotated[bool, typer.Option("--json")] = False,
+) -> None:
+    """Precision and recall of the rules that retire outdated facts; tuned on the even half only."""
+    _report({path.name: evaluate_reconciliation(path) for path in datasets}, as_json)
+
+
+def _report(results: Mapping[str, Any], as_json: bool) -> None:
+    plain = {name: result.to_json() for name, result in results.items()}
+    if as_json:
+        print_json(plain)
+    else:
+        _print_results(plain)
+
+
+def _print_results(results: Mapping[str, Mapping[str, Any]]) -> None:
+    for name, result in results.items():
+        table = Table(title=name, title_justify="left", box=None, show_header=False, pad_edge=False)
+        for measure, value in _flat(result):
+            shown = f"{value:.3f}" if isinstance(value, float) else str(value)
+            table.add_row(measure, shown)
+        console.print(table)
+
+
+def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{prefix}{name} ")
+        else:
+            yield f"{prefix}{name}", value
+
+
+@contextmanager
+def _progress(what: str, total: int) -> Iterator[Any]:
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=errors, transient=True) as progress:
+        task = progress.add_task(what, total=total)
+        yield lambda n: progress.advance(task, n)
+
+
+def print_parts(parts: Sequence[Part]) -> None:
+    """What is in use, and how to get the rest."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("part", "in use", "state", "detail", "to get the rest"):
+        table.add_column(name, overflow="fold")
+    for part in parts:
+        style = _STATES.get(part.state, "")
+        table.add_row(part.name, part.in_use, f"[{style}]{part.state}[/]", part.detail, part.remedy or "")
+    console.print(table)
+
+
+def print_settings(groups: Mapping[str, Sequence[str]], values: Mapping[str, Any]) -> None:
+    """Every setting with its value and its sentence."""
+    for group, names in groups.items():
+        table = Table(title=f"[{group}]", title_justify="left", box=None, show_header=False, pad_edge=False)
+        table.add_column(style="bold", no_wrap=True)
+        table.add_column(style="cyan", max_width=30, overflow="fold")
+        table.add_column(ratio=1)
+        for name in names:
+            table.add_row(name, str(values[name]), MemoryConfig.model_fields[name].description or "")
+        console.print(table)
+        console.print()

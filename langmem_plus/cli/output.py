@@ -1,0 +1,114 @@
+"""What a person or a program sees: tables in a terminal, JSON with ``--json``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from langmem_plus.records import MemoryHit, MemoryRecord, MemoryReport
+
+STAGES = ("words", "dense", "relevance", "recency", "importance", "total")
+_STYLES = {"memory": "green", "user": "cyan", "assistant": "magenta", "summary": "yellow"}
+
+console = Console()
+errors = Console(stderr=True)
+
+
+def print_json(data: Any) -> None:
+    """One JSON document on standard output, without colours or line wrapping."""
+    print(json.dumps(data, ensure_ascii=False, indent=2))  # noqa: T201 - this is the program's output
+
+
+def hit_json(hit: MemoryHit) -> dict[str, Any]:
+    """A hit for programs: the record and one number a stage."""
+    return {"record": hit.record.to_value(), "scores": {name: round(score, 6) for name, score in hit.scores.items()}}
+
+
+def role_text(role: str) -> Text:
+    """A role in its colour."""
+    return Text(role, style=_STYLES.get(role, ""))
+
+
+def hit_table(hits: Sequence[MemoryHit], title: str | None = None) -> Table:
+    """Hits, best first, with the score of each stage."""
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
+    table.add_column("#", justify="right")
+    table.add_column("id", no_wrap=True)
+    table.add_column("role", no_wrap=True)
+    table.add_column("said", no_wrap=True)
+    table.add_column("text", ratio=1)
+    for stage in STAGES:
+        table.add_column(stage, justify="right", no_wrap=True)
+    for rank, hit in enumerate(hits, 1):
+        record = hit.record
+        scores = [f"{hit.scores[stage]:.2f}" if stage in hit.scores else "–" for stage in STAGES]
+        table.add_row(
+            str(rank),
+            record.id[:8],
+            role_text(record.role),
+            f"{record.said_at:%Y-%m-%d}",
+            speaker_text(record),
+            *scores,
+        )
+    return table
+
+
+def record_table(records: Sequence[MemoryRecord], title: str | None = None) -> Table:
+    """Records as a list."""
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
+    for name in ("id", "role", "said", "importance"):
+        table.add_column(name, no_wrap=True, justify="right" if name == "importance" else "left")
+    table.add_column("text", ratio=1)
+    table.add_column("thread", no_wrap=True)
+    for record in records:
+        mark = " 📌" if record.pinned else ""
+        table.add_row(
+            record.id[:8],
+            role_text(record.role),
+            f"{record.said_at:%Y-%m-%d %H:%M}",
+            f"{record.importance:.1f}{mark}",
+            speaker_text(record),
+            record.thread_id or "",
+        )
+    return table
+
+
+def speaker_text(record: MemoryRecord) -> Text:
+    """The text on one line, after its speaker's name."""
+    name = record.metadata.get("name")
+    line = " ".join(record.text.split())
+    return Text.assemble((f"{name}: ", "bold"), line) if isinstance(name, str) and name else Text(line)
+
+
+def record_sheet(record: MemoryRecord, path: Path | None) -> Table:
+    """Everything about one record; fields without a value are left out."""
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column(style="bold")
+    table.add_column(ratio=1)
+    for name, value in record.to_value().items():
+        if value not in (None, [], {}, "", False) or name in ("importance", "status"):
+            table.add_row(name, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+    if path is not None:
+        table.add_row("file", str(path))
+    return table
+
+
+def report_lines(report: MemoryReport) -> list[Text]:
+    """A recall's report in a few lines: the plan, what was chosen and why, the time it took."""
+    lines = [Text.assemble(("plan      ", "dim"), f"{report.strategy}: {report.reason}")]
+    for choice in report.choices:
+        mark = ("recalled  ", "green") if choice.kept else ("left out  ", "dim")
+        total = f" ({choice.scores['total']:.2f})" if "total" in choice.scores else ""
+        lines.append(Text.assemble(mark, choice.text, (f" – {choice.reason}{total}", "dim")))
+    for warning in report.warnings:
+        lines.append(Text.assemble(("warning   ", "yellow"), warning))
+    if report.milliseconds:
+        stages = " · ".join(f"{name} {ms:.1f}" for name, ms in report.milliseconds.items())
+        lines.append(Text.assemble(("ms        ", "dim"), (stages, "dim")))
+    return lines
