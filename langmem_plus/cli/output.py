@@ -106,8 +106,7 @@ def report_lines(report: MemoryReport) -> list[Text]:
         mark = ("recalled  ", "green") if choice.kept else ("left out  ", "dim")
         total = f" ({choice.scores['total']:.2f})" if "total" in choice.scores else ""
         lines.append(Text.assemble(mark, choice.text, (f" – {choice.reason}{total}", "dim")))
-    for warning in report.warnings:
-        lines.append(Text.assemble(("warning   ", "yellow"), warning))
+    lines.extend(Text.assemble(("warning   ", "yellow"), warning) for warning in report.warnings)
     if report.milliseconds:
         stages = " · ".join(f"{name} {ms:.1f}" for name, ms in report.milliseconds.items())
         lines.append(Text.assemble(("ms        ", "dim"), (stages, "dim")))
