@@ -1,0 +1,79 @@
+"""What happens to a message before the model answers.
+
+::
+
+    message ─► plan ─────► retrieve ─────► rerank ─────► mmr ─────► inject ─► model call
+               which       candidates      relevance,    the few    fenced text
+               memory?     of the store    recency,      that are   within its
+                                           importance    shown      budgets
+
+Each stage is a module: pure functions, and one node. `recall` runs the middle three for those who have no graph: the
+client, the tools, the retriever. The functions that are named as their module (`plan.plan`, `rerank.rerank`, …) are
+taken from there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from langchain_core.messages import BaseMessage
+
+from langmem_plus.recall.inject import apply_context, build_context, clip_tail, inject_node, strip_context
+from langmem_plus.recall.mmr import akeep_scores, keep_scores, max_marginal_relevance, mmr_node, select
+from langmem_plus.recall.plan import plan_node
+from langmem_plus.recall.rerank import arerank_with, rerank_node, rerank_with
+from langmem_plus.recall.retrieve import aretrieve, read_item, retrieve_node
+from langmem_plus.recall.retrieve import retrieve as _retrieve
+from langmem_plus.records import MemoryHit, MemoryReport, Scope
+from langmem_plus.services import Services
+
+__all__ = [
+    "apply_context",
+    "arecall",
+    "aretrieve",
+    "build_context",
+    "clip_tail",
+    "inject_node",
+    "max_marginal_relevance",
+    "mmr_node",
+    "plan_node",
+    "read_item",
+    "recall",
+    "rerank_node",
+    "retrieve_node",
+    "strip_context",
+]
+
+
+def recall(
+    services: Services, scope: Scope, query: str, *, k: int | None = None, messages: Sequence[BaseMessage] = ()
+) -> tuple[list[MemoryHit], MemoryReport]:
+    """The memories that answer a query, best first, and why each was chosen or dropped: retrieve, rerank, mmr.
+
+    Args:
+        services: the settings, the store, the reranker and the clock.
+        scope: whose memory; its space and ``global`` are searched.
+        query: the words to search by.
+        k: how many at most; None takes ``top_k``.
+        messages: messages that the caller sees anyway; turns made of them are left out.
+    """
+    hits, report = _retrieve(services, scope, query, limit=_candidates(services, k), messages=messages)
+    ranked, reranked = rerank_with(services, query, hits)
+    chosen, selected = select(ranked, services.config, k, documents_apart=False)
+    selected.warnings += keep_scores(services, chosen)
+    return chosen, report.merge(reranked).merge(selected)
+
+
+async def arecall(
+    services: Services, scope: Scope, query: str, *, k: int | None = None, messages: Sequence[BaseMessage] = ()
+) -> tuple[list[MemoryHit], MemoryReport]:
+    """As `recall`."""
+    hits, report = await aretrieve(services, scope, query, limit=_candidates(services, k), messages=messages)
+    ranked, reranked = await arerank_with(services, query, hits)
+    chosen, selected = select(ranked, services.config, k, documents_apart=False)
+    selected.warnings += await akeep_scores(services, chosen)
+    return chosen, report.merge(reranked).merge(selected)
+
+
+def _candidates(services: Services, k: int | None) -> int:
+    return max(services.config.fetch_k, k or 0)

@@ -1,0 +1,152 @@
+"""Decide whether a message needs memory, and which; the first stage of recall.
+
+======== ======================================================= ==========================================
+strategy is chosen for                                           what is recalled
+======== ======================================================= ==========================================
+none     small talk, memory off, an incognito session            nothing
+tail     words about the thread itself ("go on")                 the thread's summary
+archive  words about an earlier conversation ("last time")       memories and archived conversations
+documents anchors in the workspace ("which file", "notes.md")    memories and documents
+memory   everything else                                         memories
+======== ======================================================= ==========================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.runnables import Runnable, RunnableConfig
+
+from langmem_plus.config import MemoryConfig
+from langmem_plus.recall.cues import (
+    ACKNOWLEDGEMENTS,
+    ANCHOR,
+    CONTINUITY,
+    CONTINUITY_FILLERS,
+    CUE_CHARACTERS,
+    DOCUMENTS,
+    FILLERS,
+    GREETINGS_AND_THANKS,
+    find_cues,
+    first_phrase,
+    normalise,
+    without_phrases,
+)
+from langmem_plus.recall.query import bounded, current_text, last_human, message_text, search_query
+from langmem_plus.records import MemoryReport, Plan
+from langmem_plus.services import Services, Update, stage
+from langmem_plus.state import MemoryState
+
+_QUESTION_MARKS = frozenset("?？¿؟⁇")
+_NO = frozenset({"", "0", "false", "no", "off", "none"})
+
+
+def plan(
+    text: str, config: MemoryConfig, *, has_memory: bool = True, incognito: bool = False, asked: bool = False
+) -> Plan:
+    """The strategy for a message; the same message always gets the same one, and ``reason`` names the cue.
+
+    Args:
+        text: the user's words.
+        has_memory: False when it is known that nothing is stored.
+        incognito: True in a session that memory must not see.
+        asked: True when the assistant's last message was a question, so that "ok" is an answer and not small talk.
+    """
+    if not config.enabled:
+        return Plan(strategy="none", reason="memory is off (enabled = false)")
+    if incognito:
+        return Plan(strategy="none", reason="the session is incognito")
+    if config.strategy == "auto":
+        chosen = _by_cue(text, config, asked)
+    else:
+        query = "" if config.strategy == "none" else text
+        chosen = Plan(strategy=config.strategy, reason=f"the strategy is set to {config.strategy}", query=query)
+    if not has_memory and chosen.strategy in ("memory", "documents", "archive"):
+        return Plan(strategy="none", reason="nothing is remembered yet")
+    return chosen
+
+
+def _by_cue(text: str, config: MemoryConfig, asked: bool) -> Plan:
+    flat = normalise(text)
+    question = not _QUESTION_MARKS.isdisjoint(text)
+    if not flat and not question:
+        return Plan(strategy="none", reason="the message has no words")
+    if cue := first_phrase(flat, config.search_triggers):
+        rest = without_phrases(text, config.search_triggers)
+        return Plan(
+            strategy="archive", reason=f"an earlier conversation: {cue!r}", query=rest if normalise(rest) else ""
+        )
+    if not question and (cue := _small_talk(flat, asked)):
+        return Plan(strategy="none", reason=f"small talk: {cue!r}")
+    if cue := _continuity(flat):
+        return Plan(strategy="tail", reason=f"the conversation itself: {cue!r}", query=text)
+    if cue := _anchor(text, flat):
+        return Plan(strategy="documents", reason=f"the workspace: {cue!r}", query=text)
+    return Plan(strategy="memory", reason="no other cue: memory is the default", query=text)
+
+
+def _small_talk(flat: str, asked: bool) -> str | None:
+    """The first cue, if the message is made of greetings, thanks and acknowledgements alone."""
+    if len(flat) > CUE_CHARACTERS:
+        return None
+    cues = GREETINGS_AND_THANKS if asked else GREETINGS_AND_THANKS + ACKNOWLEDGEMENTS
+    found, rest = find_cues(flat, _longest_first(cues))
+    if not found or (rest and find_cues(rest, FILLERS)[1]):
+        return None
+    return found[0]
+
+
+def _continuity(flat: str) -> str | None:
+    """The first cue, if the message says nothing beside it."""
+    if len(flat) > CUE_CHARACTERS:
+        return None
+    found, rest = find_cues(flat, CONTINUITY)
+    if not found or (rest and find_cues(rest, _longest_first(CONTINUITY_FILLERS + GREETINGS_AND_THANKS))[1]):
+        return None
+    return found[0]
+
+
+def _anchor(text: str, flat: str) -> str | None:
+    path = ANCHOR.search(text)
+    return path[0] if path else first_phrase(flat, DOCUMENTS)
+
+
+def _longest_first(cues: Sequence[str]) -> list[str]:
+    return sorted(cues, key=lambda cue: (-len(cue), cue))
+
+
+def is_incognito(run: RunnableConfig, config: MemoryConfig) -> bool:
+    """Whether this run is incognito: ``configurable["incognito"]`` (also as the text that a server passes on), else
+    the setting."""
+    value = (run.get("configurable") or {}).get("incognito")
+    if value is None:
+        return config.incognito_default
+    return value.strip().casefold() not in _NO if isinstance(value, str) else bool(value)
+
+
+def plan_messages(messages: Sequence[BaseMessage], config: MemoryConfig, *, incognito: bool = False) -> Plan:
+    """The plan for the current user's message, its query ready to be searched."""
+    place = last_human(messages)
+    before = messages[place - 1] if place else None
+    asked = isinstance(before, AIMessage) and message_text(before).rstrip(" *_\"'”»)").endswith(("?", "？"))
+    chosen = plan(current_text(messages), config, incognito=incognito, asked=asked)
+    if not chosen.query:
+        return chosen
+    query = bounded(chosen.query) if chosen.strategy == "archive" else search_query(messages)
+    return chosen.model_copy(update={"query": query})
+
+
+def plan_node(services: Services) -> Runnable[MemoryState, Update]:
+    """The node: reads ``messages``, writes ``memory_plan``."""
+
+    def run(state: MemoryState, config: RunnableConfig) -> Update:
+        incognito = is_incognito(config, services.config)
+        chosen = plan_messages(state.get("messages") or [], services.config, incognito=incognito)
+        report = MemoryReport(strategy=chosen.strategy, reason=chosen.reason)
+        return {"memory_plan": chosen, "memory_report": report}
+
+    async def arun(state: MemoryState, config: RunnableConfig) -> Update:
+        return run(state, config)
+
+    return stage("plan", services, run, arun, fallback={"memory_plan": Plan(strategy="none", reason="planning failed")})

@@ -1,0 +1,73 @@
+"""What a message is searched by: the current user's words, and those of the message before where they lean on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from langchain_core.messages import BaseMessage, HumanMessage
+
+from langmem_plus.fence import strip_context
+from langmem_plus.recall.cues import PRONOUNS, PRONOUNS_UNSPACED
+from langmem_plus.text import words
+
+# Up to so many words a message is a fragment ("and Anne?"); up to so many, a pronoun in it can't be told apart.
+FRAGMENT_WORDS = 3
+PRONOMINAL_WORDS = 6
+# A search reads the beginning and the end of a long message: the question stands in one of them.
+QUERY_CHARACTERS = 2000
+CONTEXT_CHARACTERS = 300
+
+
+def message_text(message: BaseMessage) -> str:
+    """The words of a message without our own injected block; of a content list the text parts, never media."""
+    content = message.content
+    if isinstance(content, str):
+        return strip_context(content).strip()
+    parts: list[str] = []
+    for part in content:
+        if isinstance(part, str):
+            parts.append(part)
+        elif isinstance(part, dict) and part.get("type") == "text" and isinstance(part.get("text"), str):
+            parts.append(part["text"])
+    return "\n".join(text for text in (strip_context(part).strip() for part in parts) if text)
+
+
+def last_human(messages: Sequence[BaseMessage]) -> int | None:
+    """The place of the current user's message, or None where nobody has spoken."""
+    return next((i for i in range(len(messages) - 1, -1, -1) if isinstance(messages[i], HumanMessage)), None)
+
+
+def current_text(messages: Sequence[BaseMessage]) -> str:
+    """The words of the current user's message; empty where there is none."""
+    place = last_human(messages)
+    return "" if place is None else message_text(messages[place])
+
+
+def search_query(messages: Sequence[BaseMessage]) -> str:
+    """The current user's words, cut to a bounded length.
+
+    Where they lean on what was said before (`leans`), the previous user's message stands before them, so that
+    "and her sister?" is searched with the question that it continues.
+    """
+    place = last_human(messages)
+    own = bounded(current_text(messages))
+    if place is None or not leans(own):
+        return own
+    earlier: Iterable[BaseMessage] = reversed(messages[:place])
+    before = next((message_text(message) for message in earlier if isinstance(message, HumanMessage)), "")
+    return f"{bounded(before, CONTEXT_CHARACTERS)}\n{own}".strip()
+
+
+def bounded(text: str, limit: int = QUERY_CHARACTERS) -> str:
+    """The text, or its beginning and its end where it is longer than the limit."""
+    half = limit // 2
+    return text if len(text) <= limit else f"{text[:half]}\n{text[-half:]}"
+
+
+def leans(text: str) -> bool:
+    """Whether the words can't be understood alone: a fragment, or a short sentence with a third person in it."""
+    found = words(text)
+    if len(found) <= FRAGMENT_WORDS:
+        return True
+    pronominal = not PRONOUNS.isdisjoint(found) or any(pronoun in text for pronoun in PRONOUNS_UNSPACED)
+    return pronominal and len(found) <= PRONOMINAL_WORDS

@@ -1,0 +1,199 @@
+"""Cut a thread to what one model call carries: its last messages, tool rounds whole, within their budgets.
+
+The thread itself is never changed: what is left out of this call is still in the state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
+
+from langmem_plus.config import MemoryConfig
+from langmem_plus.recall.query import last_human
+from langmem_plus.tokens import TokenCounter, counter
+
+MessageT = TypeVar("MessageT", bound=BaseMessage)
+
+CUT_MARK = " […]"
+
+
+@dataclass(frozen=True)
+class Unit:
+    """Messages that stand or fall together: ``messages[start:stop]``; a tool round, or one message."""
+
+    start: int
+    stop: int
+    is_round: bool
+
+
+def units(messages: Sequence[BaseMessage]) -> list[Unit]:
+    """Split a thread into its units, in order.
+
+    A tool round is an AI message with tool calls, their results, and whatever stands between them; providers refuse a
+    call without its result and a result without its call. Rounds that overlap are one unit.
+    """
+    last_of = list(range(len(messages)))
+    callers: dict[str, int] = {}
+    for place, message in enumerate(messages):
+        if isinstance(message, AIMessage):
+            callers.update({call["id"]: place for call in _calls(message) if call["id"]})
+        elif isinstance(message, ToolMessage) and message.tool_call_id in callers:
+            last_of[callers[message.tool_call_id]] = place
+    found: list[Unit] = []
+    start = 0
+    while start < len(messages):
+        stop = start
+        place = start
+        while place <= stop:
+            stop = max(stop, last_of[place])
+            place += 1
+        has_tools = any(
+            isinstance(message, ToolMessage) or (isinstance(message, AIMessage) and bool(_calls(message)))
+            for message in messages[start : stop + 1]
+        )
+        found.append(Unit(start, stop + 1, has_tools))
+        start = stop + 1
+    return found
+
+
+def clip_tail(
+    messages: Sequence[MessageT], config: MemoryConfig, token_counter: TokenCounter | None = None
+) -> list[MessageT]:
+    """The messages of one model call, in order; the same list where everything fits.
+
+    Always kept: system messages, the current user's message (cut to ``user_max_tokens``) and all that follows it, with
+    an open tool round. Of what came before, the last ``tail_messages`` (with what is always kept) are taken, then cut
+    to ``tail_max_tokens`` and to what ``max_prompt_tokens`` and ``max_prompt_bytes`` leave: tool logs go first, the
+    oldest first, then the oldest messages. What was cut begins again with a user's message.
+    """
+    measure = token_counter or counter(config)
+    kept_messages = clip_user(messages, config, measure)
+    current = last_human(kept_messages)
+    parts = units(kept_messages)
+    fixed, earlier = _sort_units(kept_messages, parts, len(messages) - 1 if current is None else current)
+    room = config.tail_messages - sum(unit.stop - unit.start for unit in fixed if not _is_system(kept_messages, unit))
+    chosen = _newest(earlier, room)
+    spent = _user_size(kept_messages, current, measure)
+    chosen = _within(
+        kept_messages,
+        chosen,
+        min(config.tail_max_tokens, config.max_prompt_tokens - spent[0]),
+        config.max_prompt_bytes - spent[1],
+        measure,
+    )
+    if len(chosen) < len(earlier):
+        chosen = _from_human(kept_messages, chosen)
+    places = sorted((*fixed, *chosen), key=lambda unit: unit.start)
+    return [message for unit in places for message in kept_messages[unit.start : unit.stop]]
+
+
+def clip_user(messages: Sequence[MessageT], config: MemoryConfig, measure: TokenCounter) -> list[MessageT]:
+    """The messages, the current user's text cut to ``user_max_tokens``; media in it stay."""
+    place = last_human(messages)
+    if place is None:
+        return list(messages)
+    message = messages[place]
+    limit = min(config.user_max_tokens, config.max_prompt_tokens)
+    content = _clip_content(message.content, limit, config.max_prompt_bytes, measure)
+    if content == message.content:
+        return list(messages)
+    return [*messages[:place], message.model_copy(update={"content": content}), *messages[place + 1 :]]
+
+
+def clip_bytes(text: str, limit: int) -> str:
+    """The longest beginning of at most ``limit`` bytes in UTF-8; no character is split."""
+    data = text.encode("utf-8", errors="replace")
+    return text if len(data) <= limit else data[: max(limit, 0)].decode("utf-8", errors="ignore")
+
+
+def size(text: str) -> int:
+    """Bytes in UTF-8."""
+    return len(text.encode("utf-8", errors="replace"))
+
+
+def _clip_content(content: Any, limit: int, byte_limit: int, measure: TokenCounter) -> Any:
+    if isinstance(content, str):
+        return _clip_text(content, limit, byte_limit, measure)
+    parts: list[Any] = []
+    for part in content:
+        text = part if isinstance(part, str) else part.get("text") if part.get("type") == "text" else None
+        if not isinstance(text, str):
+            parts.append(part)
+            continue
+        clipped = _clip_text(text, limit, byte_limit, measure)
+        limit, byte_limit = limit - measure.count(clipped), byte_limit - size(clipped)
+        if clipped or not text:
+            parts.append(clipped if isinstance(part, str) else {**part, "text": clipped})
+    return parts
+
+
+def _clip_text(text: str, limit: int, byte_limit: int, measure: TokenCounter) -> str:
+    if measure.count(text) <= limit and size(text) <= byte_limit:
+        return text
+    room = clip_bytes(text, byte_limit - size(CUT_MARK))
+    marked = measure.clip(room, limit - measure.count(CUT_MARK)) + CUT_MARK
+    if marked != CUT_MARK and measure.count(marked) <= limit:
+        return marked
+    return measure.clip(clip_bytes(text, byte_limit), limit)
+
+
+def _calls(message: AIMessage) -> list[Any]:
+    return [*message.tool_calls, *message.invalid_tool_calls]
+
+
+def _is_system(messages: Sequence[BaseMessage], unit: Unit) -> bool:
+    return all(isinstance(message, SystemMessage) for message in messages[unit.start : unit.stop])
+
+
+def _sort_units(messages: Sequence[BaseMessage], parts: list[Unit], current: int) -> tuple[list[Unit], list[Unit]]:
+    """The units that every call carries, and those that came earlier."""
+    fixed = [unit for unit in parts if unit.stop > current or _is_system(messages, unit)]
+    return fixed, [unit for unit in parts if unit not in fixed]
+
+
+def _newest(earlier: list[Unit], room: int) -> list[Unit]:
+    chosen: list[Unit] = []
+    for unit in reversed(earlier):
+        room -= unit.stop - unit.start
+        if room < 0:
+            break
+        chosen.append(unit)
+    return chosen[::-1]
+
+
+def _within(
+    messages: Sequence[BaseMessage], chosen: list[Unit], limit: int, byte_limit: int, measure: TokenCounter
+) -> list[Unit]:
+    """The units that fit, left out in this order: tool rounds, oldest first; then the oldest."""
+    spans = {unit: messages[unit.start : unit.stop] for unit in chosen}
+    tokens = {unit: sum(map(measure.count_message, span)) for unit, span in spans.items()}
+    sizes = {unit: sum(size(_words(message)) for message in span) for unit, span in spans.items()}
+    total, total_size = sum(tokens.values()), sum(sizes.values())
+    for unit in sorted(chosen, key=lambda unit: (not unit.is_round, unit.start)):
+        if total <= limit and total_size <= byte_limit:
+            break
+        total, total_size = total - tokens[unit], total_size - sizes[unit]
+        del spans[unit]
+    return [unit for unit in chosen if unit in spans]
+
+
+def _from_human(messages: Sequence[BaseMessage], chosen: list[Unit]) -> list[Unit]:
+    """Without the answers whose question was cut: some providers refuse a thread that begins with one."""
+    first = next((i for i, unit in enumerate(chosen) if isinstance(messages[unit.start], HumanMessage)), len(chosen))
+    return chosen[first:]
+
+
+def _words(message: BaseMessage) -> str:
+    content = message.content
+    if isinstance(content, str):
+        return content
+    return "".join(part if isinstance(part, str) else str(part.get("text") or "") for part in content)
+
+
+def _user_size(messages: Sequence[BaseMessage], current: int | None, measure: TokenCounter) -> tuple[int, int]:
+    """Tokens and bytes of the current user's words."""
+    words = "" if current is None else _words(messages[current])
+    return measure.count(words), size(words)
