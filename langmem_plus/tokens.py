@@ -222,15 +222,23 @@ def counter(config: Downloads | None = None) -> TokenCounter:
     return _counter(config is not None and config.allow_downloads)
 
 
+def counter_at_hand() -> type[TokenCounter]:
+    """The best counter that works now, without a download."""
+    if find_spec("tiktoken") and ranks_on_disk():
+        return TiktokenCounter
+    return ToktokCounter if find_spec("toktok") else ApproximateCounter
+
+
 @functools.cache
 def _counter(allow_downloads: bool) -> TokenCounter:
-    if find_spec("tiktoken") and (ranks_on_disk() or (allow_downloads and _fetch_ranks())):
-        return TiktokenCounter()
-    if find_spec("toktok"):
+    if allow_downloads and find_spec("tiktoken") and not ranks_on_disk():
+        _fetch_ranks()
+    found = counter_at_hand()
+    if found is ApproximateCounter:
+        _announce_approximation()
+    elif found is ToktokCounter:
         logger.info("tokens: tiktoken's ranks aren't on disk, so toktok-rs counts; the numbers are the same.")
-        return ToktokCounter()
-    _announce_approximation()
-    return ApproximateCounter()
+    return found()
 
 
 @functools.cache
@@ -259,11 +267,11 @@ def ranks_on_disk() -> bool:
         return False
 
 
-def _fetch_ranks() -> bool:
+def _fetch_ranks() -> None:
     path = ranks_file()
     if path is None:
         logger.warning("tokens: TIKTOKEN_CACHE_DIR is empty, so there is nowhere to keep tiktoken's ranks.")
-        return False
+        return
     try:
         with urllib.request.urlopen(RANKS_URL.format(ENCODING), timeout=DOWNLOAD_SECONDS) as answer:
             data = answer.read()
@@ -273,7 +281,6 @@ def _fetch_ranks() -> bool:
         part.replace(path)
     except OSError as error:  # URLError and TimeoutError are OSErrors
         logger.warning("tokens: tiktoken's ranks couldn't be downloaded (%s); counting without them.", error)
-    return ranks_on_disk()
 
 
 def encodable(text: str) -> str:

@@ -140,12 +140,20 @@ class LocalEmbeddings(Embeddings):
             inputs = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
             yield rows, session.run(None, {name: inputs[name] for name in inputs if name in names})[0], mask
 
+    def check(self) -> None:
+        """Compare the files with the hashes that they should have, where these are known.
+
+        Raises:
+            ConfigError: a file isn't the right one.
+        """
+        check_sha256(self.files.model, self.files.model_sha256, REINSTALL)
+        check_sha256(self.files.tokenizer, self.files.tokenizer_sha256, REINSTALL)
+
     def _load(self) -> tuple[Any, Any]:
         """The session and the tokenizer, loaded and checked once."""
         with self._lock:
             if self._loaded is None:
-                check_sha256(self.files.model, self.files.model_sha256, REINSTALL)
-                check_sha256(self.files.tokenizer, self.files.tokenizer_sha256, REINSTALL)
+                self.check()
                 tokenizer = open_tokenizer(self.files.tokenizer)
                 tokenizer.no_padding()
                 tokenizer.enable_truncation(max_length=MAX_TOKENS)

@@ -50,8 +50,8 @@ class Reranker(Protocol):
 RerankerSpec: TypeAlias = str | Path | Callable[[str, list[str]], Sequence[float]] | None
 
 
-def make_reranker(spec: RerankerSpec = "auto", config: MemoryConfig | None = None) -> Reranker | None:
-    """The reranker that ``spec`` means; None stands for the built-in scoring.
+def make_reranker(spec: RerankerSpec | MemoryConfig = "auto", config: MemoryConfig | None = None) -> Reranker | None:
+    """The reranker that ``spec`` means; None stands for the built-in scoring. A configuration alone means its own.
 
     Args:
         spec: ``"auto"`` (the model folder that ``LANGMEM_PLUS_RERANKER_FOLDER`` names, if it is complete, else the
@@ -62,6 +62,8 @@ def make_reranker(spec: RerankerSpec = "auto", config: MemoryConfig | None = Non
     Raises:
         ConfigError: the folder is incomplete, the name is unknown, or it would have to be downloaded and mustn't.
     """
+    if isinstance(spec, MemoryConfig):
+        config, spec = spec, spec.reranker
     config = config or MemoryConfig()
     if spec is None:
         return None

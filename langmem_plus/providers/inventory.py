@@ -1,0 +1,161 @@
+"""What is in use, what is missing, and how to get it: the table that ``langmem-plus doctor`` prints."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Literal
+
+from langmem_plus import tokens
+from langmem_plus.config import MemoryConfig
+from langmem_plus.errors import ConfigError
+from langmem_plus.providers.embeddings import INSTALL_LOCAL, WORDS_ALONE, NamedEmbeddings, find_local, make_embeddings
+from langmem_plus.providers.lazy import build_chat_model
+from langmem_plus.providers.minilm import LocalEmbeddings
+from langmem_plus.providers.onnx_runtime import missing_packages
+from langmem_plus.providers.rerank import BUILT_IN, FOLDER_VARIABLE, INSTALL_RERANK, find_model
+
+State = Literal["ok", "degraded", "missing"]
+
+
+@dataclass(frozen=True)
+class Part:
+    """One part of the machinery.
+
+    Args:
+        name: what it is for.
+        in_use: what does the work.
+        state: ``ok`` (what was asked for), ``degraded`` (one step below), ``missing`` (asked for, and not there).
+        detail: what one might want to know about it.
+        remedy: what to do to get the rest; empty where nothing is missing.
+    """
+
+    name: str
+    in_use: str
+    state: State = "ok"
+    detail: str = ""
+    remedy: str = ""
+
+
+def inventory(config: MemoryConfig | None = None) -> list[Part]:
+    """The parts that this configuration uses. Nothing is downloaded, no server is asked, nothing is warned of."""
+    settings = config or MemoryConfig()
+    parts: tuple[Callable[[MemoryConfig], Part], ...] = (
+        embeddings_part,
+        tokens_part,
+        reranker_part,
+        dense_index_part,
+        chat_model_part,
+        git_part,
+    )
+    return [part(settings) for part in parts]
+
+
+def embeddings_part(config: MemoryConfig) -> Part:
+    """What makes vectors; local model files are checked against their hashes."""
+    name, spec = "embeddings", config.embeddings.strip()
+    if spec.lower() in ("", "none"):
+        return Part(name, "none", detail=f"{WORDS_ALONE}, as configured")
+    try:
+        if spec.lower() == "local":
+            return _local_part(name)
+        if Path(spec).expanduser().is_dir() and (missing := missing_packages()):
+            return Part(name, "none", "missing", f"{missing}; {WORDS_ALONE}", INSTALL_LOCAL)
+        embeddings = make_embeddings(spec, config)
+        if isinstance(embeddings, NamedEmbeddings):
+            embeddings.resolve()
+            return Part(name, embeddings.model_id, detail="built, but not asked for a vector")
+        if isinstance(embeddings, LocalEmbeddings):
+            embeddings.check()
+            return Part(name, embeddings.model_id, detail=str(embeddings.files.model))
+    except ConfigError as error:
+        return Part(name, "none", "missing", str(error), "Mend the setting, or choose embeddings=local.")
+    return Part(name, spec)
+
+
+def _local_part(name: str) -> Part:
+    found, missing = find_local()
+    if found is None:
+        return Part(name, "none", "missing", f"{missing}; {WORDS_ALONE}", INSTALL_LOCAL)
+    found.check()
+    if missing:
+        return Part(name, f"Chroma's copy of all-MiniLM-L6-v2 ({found.model_id})", "degraded", missing, INSTALL_LOCAL)
+    return Part(name, found.model_id, detail=f"{found.dims} dimensions, files as they should be, no network")
+
+
+def tokens_part(config: MemoryConfig) -> Part:
+    """What counts tokens."""
+    found = tokens.counter_at_hand()
+    if found.exact:
+        return Part("tokens", found.name, detail="exact")
+    return Part("tokens", found.name, "degraded", "an estimate from kinds of characters", INSTALL_LOCAL)
+
+
+def reranker_part(config: MemoryConfig) -> Part:
+    """What scores candidates."""
+    name, spec = "reranker", config.reranker.strip()
+    if spec.lower() in ("", "builtin", "none"):
+        return Part(name, "none" if spec.lower() == "none" else BUILT_IN, detail="as configured")
+    try:
+        # A model that would have to be fetched isn't there yet, whether or not it may be.
+        found = find_model(spec, config.replace(allow_downloads=False))
+    except ConfigError as error:
+        if spec.lower() == "auto":
+            return Part(name, BUILT_IN, "degraded", str(error), f"Complete the folder of {FOLDER_VARIABLE}.")
+        if config.allow_downloads and Path(spec).name == spec:
+            return Part(name, spec, "degraded", "it isn't here yet, and is fetched when memory is first set up")
+        return Part(name, "none", "missing", str(error), "Name a complete model folder, or choose reranker=auto.")
+    if found is None:
+        hint = f"a flashrank folder in {FOLDER_VARIABLE} would be used"
+        return Part(name, BUILT_IN, detail=hint)
+    if missing := missing_packages("flashrank", "onnxruntime", "tokenizers"):
+        return Part(name, BUILT_IN, "degraded", missing, INSTALL_RERANK)
+    return Part(name, f"flashrank: {found.folder.name}", detail=str(found.model))
+
+
+def dense_index_part(config: MemoryConfig) -> Part:
+    """What searches vectors."""
+    name, remedy = "dense index", "Run: pip install 'langmem-plus[chroma]'"
+    if config.dense_index == "exact":
+        return Part(name, "exact search", detail="as configured")
+    if find_spec("chromadb") is not None:
+        above = "" if config.dense_index == "chroma" else f"exact search up to {config.ann_threshold} vectors, then "
+        return Part(name, f"{above}Chroma {_version('chromadb')}")
+    if config.dense_index == "chroma":
+        return Part(name, "exact search", "missing", "chromadb is not installed", remedy)
+    slow = f"chromadb is not installed; above {config.ann_threshold} vectors search gets slower"
+    return Part(name, "exact search", "degraded", slow, remedy)
+
+
+def chat_model_part(config: MemoryConfig) -> Part:
+    """What extracts, decides and summarises."""
+    name = "chat model"
+    if config.model is None or config.model.strip().lower() in ("", "none"):
+        return Part(name, "rules", detail="no model is configured; set model to use one")
+    try:
+        build_chat_model(config.model.strip(), config.base_url)
+    except ConfigError as error:
+        return Part(name, "none", "missing", str(error), "Mend the setting, or leave the model out.")
+    where = f" at {config.base_url}" if config.base_url else ""
+    return Part(name, f"{config.model.strip()}{where}", detail="built, but not asked for an answer")
+
+
+def git_part(config: MemoryConfig) -> Part:
+    """What keeps the files' history."""
+    found = shutil.which("git")
+    if not config.versioning:
+        return Part("git", "not used", detail="versioning is off")
+    if found is None:
+        return Part("git", "none", "missing", "versioning is on, and there is no git", "Install git, or turn it off.")
+    return Part("git", found)
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "of unknown version"
