@@ -176,12 +176,13 @@ class Index:
         return list(self.db.execute(sql, (query, limit)))
 
     def rarity(self, terms: Iterable[str]) -> dict[str, float]:
-        """The inverse document frequency of each term, in [0, ln(n + 1)]."""
+        """The inverse document frequency of each term, BM25's, above 0 also for a term that every item holds."""
         total = self.count()
         found = {}
         for term in set(terms):
             row = self.db.execute("SELECT doc FROM vocabulary WHERE term=?", (term,)).fetchone()
-            found[term] = math.log((total + 1) / ((row[0] if row else 0) + 1)) if total else 0.0
+            holding = min(row[0], total) if row else 0
+            found[term] = math.log(1 + (total - holding + 0.5) / (holding + 0.5))
         return found
 
     def tokens(self, ids: Sequence[int], table: str = "words") -> dict[int, str]:
