@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from langgraph.store.base import GetOp, ListNamespacesOp, MatchCondition, Op, PutOp, SearchOp, validate_op_namespace
@@ -39,7 +39,8 @@ def read_batch(ops: Iterable[Op]) -> Batch:
         ValueError: an op or a filter's operator is unknown, a limit or offset is negative.
     """
     batch = Batch()
-    for op in ops:
+    for given in ops:
+        op = given
         if not isinstance(op, GetOp | PutOp | SearchOp | ListNamespacesOp):
             raise ValueError(f"unknown operation {type(op).__name__}: {op!r}.")
         validate_op_namespace(op)
@@ -50,6 +51,8 @@ def read_batch(ops: Iterable[Op]) -> Batch:
         if isinstance(op, SearchOp | ListNamespacesOp) and (op.limit < 0 or op.offset < 0):
             raise ValueError(f"limit={op.limit} and offset={op.offset} can't be negative.")
         if isinstance(op, PutOp):
+            if isinstance(op.value, Mapping):
+                op = op._replace(value=dict(op.value))
             _check_put(op)
             batch.writes.setdefault(op.namespace, {})[str(op.key)] = op
         batch.ops.append(op)
