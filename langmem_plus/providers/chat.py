@@ -34,6 +34,7 @@ from langmem_plus.errors import ConfigError, ModelAnswerError
 from langmem_plus.prompts import ask_again, ask_for_json
 from langmem_plus.providers.answers import read_message, read_text
 from langmem_plus.providers.lazy import LazyChatModel
+from langmem_plus.providers.threads import in_thread
 
 logger = logging.getLogger(__name__)
 
@@ -102,13 +103,14 @@ def structured(model: BaseChatModel, messages: Sequence[BaseMessage], schema: ty
 
 
 async def astructured(model: BaseChatModel, messages: Sequence[BaseMessage], schema: type[Answer]) -> Answer:
-    """The async twin of `structured`."""
-    asking = _ask(await model.aresolve() if isinstance(model, LazyChatModel) else model, messages, schema)
+    """The async twin of `structured`, for any loop: the model's sync client is asked, in a thread; a model that has no
+    sync call is awaited."""
+    asking = _ask(await in_thread(_resolved, model), messages, schema)
     call = next(asking)
     while True:
         try:
             try:
-                output = await call.model.ainvoke(call.messages, config=_config())
+                output = await _ainvoke(call)
             except Exception as error:  # noqa: BLE001 - as in structured
                 call = asking.throw(error)
             else:
@@ -121,6 +123,13 @@ async def astructured(model: BaseChatModel, messages: Sequence[BaseMessage], sch
 class _Call:
     model: Runnable[Any, Any]
     messages: list[BaseMessage]
+
+
+async def _ainvoke(call: _Call) -> Any:
+    try:
+        return await in_thread(call.model.invoke, call.messages, _config())
+    except NotImplementedError:
+        return await call.model.ainvoke(call.messages, _config())
 
 
 _Asking: TypeAlias = Generator[_Call, Any, Answer]

@@ -19,6 +19,7 @@ from langmem_plus.errors import ConfigError, MissingExtraError
 from langmem_plus.providers.minilm import LocalEmbeddings, find_chroma_copy, find_packaged, in_folder
 from langmem_plus.providers.onnx_runtime import missing_packages
 from langmem_plus.providers.steps import step_down
+from langmem_plus.providers.threads import in_thread
 from langmem_plus.tokens import counter
 
 EmbeddingsSpec: TypeAlias = str | Path | Embeddings | EmbeddingsFunc | AEmbeddingsFunc | None
@@ -190,14 +191,12 @@ class NamedEmbeddings(Embeddings):
         return inner.embed_query(self._readable([text])[0])
 
     async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
-        """The vectors of the texts."""
-        inner = await asyncio.to_thread(self.resolve)
-        return await inner.aembed_documents(self._readable(texts))
+        """The vectors of the texts, in any loop."""
+        return await in_thread(self.embed_documents, texts)
 
     async def aembed_query(self, text: str) -> list[float]:
-        """The vector of a question."""
-        inner = await asyncio.to_thread(self.resolve)
-        return await inner.aembed_query(self._readable([text])[0])
+        """The vector of a question, in any loop."""
+        return await in_thread(self.embed_query, text)
 
     def resolve(self) -> Embeddings:
         """The provider's own embedder, built once."""

@@ -17,6 +17,7 @@ from langchain_core.runnables import Runnable
 from pydantic import BaseModel, PrivateAttr
 
 from langmem_plus.errors import ConfigError, MissingExtraError
+from langmem_plus.providers.threads import in_thread
 
 
 class LazyChatModel(BaseChatModel):
@@ -33,6 +34,11 @@ class LazyChatModel(BaseChatModel):
     spec: str
     base_url: str | None = None
     _model: BaseChatModel | None = PrivateAttr(None)
+    _in_loops: dict[asyncio.AbstractEventLoop, BaseChatModel] = PrivateAttr(default_factory=dict)
+
+    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> LazyChatModel:
+        """The same name; connections aren't copied."""
+        return LazyChatModel(spec=self.spec, base_url=self.base_url)
 
     @property
     def _llm_type(self) -> str:
@@ -49,8 +55,13 @@ class LazyChatModel(BaseChatModel):
         return self._model
 
     async def aresolve(self) -> BaseChatModel:
-        """The same, without holding up the loop while an SDK is loaded."""
-        return self._model if self._model is not None else await asyncio.to_thread(self.resolve)
+        """The provider's own model for the running loop: its connections can't be used in another one."""
+        loop = asyncio.get_running_loop()
+        for other in [other for other in self._in_loops if other.is_closed()]:
+            self._in_loops.pop(other, None)
+        if loop not in self._in_loops:
+            self._in_loops[loop] = await in_thread(build_chat_model, self.spec, self.base_url, True)
+        return self._in_loops[loop]
 
     def bind_tools(
         self,
@@ -119,8 +130,13 @@ class LazyChatModel(BaseChatModel):
             yield chunk
 
 
-def build_chat_model(spec: str, base_url: str | None = None) -> BaseChatModel:
+def build_chat_model(spec: str, base_url: str | None = None, own_async_client: bool = False) -> BaseChatModel:
     """Build the model that a name means, now.
+
+    Args:
+        spec: ``provider:model``, or a model's name alone.
+        base_url: the address of an OpenAI-compatible server.
+        own_async_client: give an OpenAI model an async HTTP client of its own instead of the one that all share.
 
     Raises:
         ConfigError: the provider, its package or its key is missing; the message says what to do.
@@ -128,6 +144,9 @@ def build_chat_model(spec: str, base_url: str | None = None) -> BaseChatModel:
     init = importlib.import_module("langchain.chat_models").init_chat_model
     try:
         model: BaseChatModel = _init(init, spec, base_url)
+        if own_async_client and type(model).__module__.startswith("langchain_openai."):
+            client = importlib.import_module("openai").DefaultAsyncHttpxClient()
+            model = _init(init, spec, base_url, http_async_client=client)
     except ImportError as error:
         if "langchain-openai" in str(error):
             raise MissingExtraError(f"model={spec!r}", "openai") from error
@@ -141,18 +160,18 @@ def build_chat_model(spec: str, base_url: str | None = None) -> BaseChatModel:
     return model
 
 
-def _init(init: Callable[..., BaseChatModel], spec: str, base_url: str | None) -> BaseChatModel:
+def _init(init: Callable[..., BaseChatModel], spec: str, base_url: str | None, **settings: Any) -> BaseChatModel:
     if base_url is None:
-        return init(spec)
+        return init(spec, **settings)
     # A server of one's own mostly wants no key, but the SDK insists on one.
-    openai = {"base_url": base_url, "api_key": os.environ.get("OPENAI_API_KEY") or "none"}
+    openai = {"base_url": base_url, "api_key": os.environ.get("OPENAI_API_KEY") or "none", **settings}
     provider, _, name = spec.partition(":")
     if not name:
         return init(spec, model_provider="openai", **openai)
     if provider == "openai":
         return init(spec, **openai)
     try:
-        return init(spec, base_url=base_url)
+        return init(spec, base_url=base_url, **settings)
     except ValueError as error:
         if "provider" not in str(error):
             raise

@@ -253,6 +253,16 @@ def test_any_other_error_passes(error: Exception, run: Run) -> None:
     assert len(model.calls) == 1
 
 
+async def test_a_model_without_a_sync_call_is_awaited() -> None:
+    """A model that can only be awaited answers async callers."""
+
+    class AsyncOnly(ScriptedChatModel):
+        def _generate(self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any) -> Any:
+            raise NotImplementedError("await me")
+
+    assert await astructured(AsyncOnly([TEA]), ASK, Notes) == Notes(notes=["tea"])
+
+
 def test_what_worked_is_forgotten_with_the_model() -> None:
     """The memory of methods holds no model alive."""
     model = ScriptedChatModel([TEA])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 import sys
 from typing import Any
@@ -10,7 +11,7 @@ import pytest
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
-from pydantic import BaseModel
+from pydantic import BaseModel, SecretStr
 
 from langmem_plus.config import MemoryConfig
 from langmem_plus.errors import ConfigError, MissingExtraError
@@ -95,14 +96,15 @@ def test_a_server_of_ones_own_needs_no_key(spec: str, monkeypatch: pytest.Monkey
 async def test_a_lazy_model_is_a_whole_model(monkeypatch: pytest.MonkeyPatch) -> None:
     """Invoking, streaming, tools and structured output all reach the provider's model, sync and async."""
     inner = ScriptedChatModel(["one two", "three four", "five six", {"x": 1}, TEA])
-    monkeypatch.setattr("langmem_plus.providers.lazy.build_chat_model", lambda spec, base_url: inner)
-    model = LazyChatModel(spec="any:thing").model_copy(deep=True)
+    monkeypatch.setattr("langmem_plus.providers.lazy.build_chat_model", lambda *given: inner)
+    model = LazyChatModel(spec="any:thing")
     assert (await model.ainvoke("a")).text == "one two"
     assert [chunk.text for chunk in model.stream("b") if chunk.text] == ["three", " four"]
     assert [chunk.text async for chunk in model.astream("c") if chunk.text] == ["five", " six"]
     tool = {"name": "f", "description": "d", "parameters": {"type": "object", "properties": {"x": {"type": "integer"}}}}
     assert model.bind_tools([tool]).invoke("d").tool_calls[0]["args"] == {"x": 1}
     assert await astructured(model, ASK, Notes) == Notes(notes=["tea"])
+    assert model.model_copy(deep=True).spec == "any:thing"
 
 
 async def test_a_lazy_model_streams_what_cannot_stream(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -116,6 +118,31 @@ async def test_a_lazy_model_streams_what_cannot_stream(monkeypatch: pytest.Monke
         def _generate(self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any) -> ChatResult:
             return ChatResult(generations=[ChatGeneration(message=AIMessage("all at once"))])
 
-    monkeypatch.setattr("langmem_plus.providers.lazy.build_chat_model", lambda spec, base_url: Whole())
+    monkeypatch.setattr("langmem_plus.providers.lazy.build_chat_model", lambda *given: Whole())
     assert [chunk.text for chunk in LazyChatModel(spec="w").stream("a") if chunk.text] == ["all at once"]
     assert [chunk.text async for chunk in LazyChatModel(spec="w").astream("a") if chunk.text] == ["all at once"]
+
+
+def test_one_model_serves_one_loop_after_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Connections of a loop that is closed are left behind: whoever calls asyncio.run twice gets two answers."""
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with LoopbackServer(then=TEA) as server:
+        model = LazyChatModel(spec="openai:scripted", base_url=server.base_url)
+
+        async def talk() -> list[str]:
+            said = [(await model.ainvoke("hi")).text, "".join([chunk.text async for chunk in model.astream("hi")])]
+            assert await astructured(model, ASK, Notes) == Notes(notes=["tea"])
+            return said
+
+        assert [asyncio.run(talk()) for _ in range(4)] == [[TEA, TEA]] * 4
+        assert len(model._in_loops) == 1
+        assert len(server.requests) == 12
+
+
+def test_a_models_own_client_isnt_bound_to_a_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Structured answers come in any loop, also from a model object whose async client all models share."""
+    from langchain_openai import ChatOpenAI
+
+    with LoopbackServer(then=TEA) as server:
+        model = ChatOpenAI(model="scripted", base_url=server.base_url, api_key=SecretStr("x"), max_retries=0)
+        assert [asyncio.run(astructured(model, ASK, Notes)) for _ in range(4)] == [Notes(notes=["tea"])] * 4

@@ -1,0 +1,50 @@
+"""Blocking calls from async code, in threads that hold up neither the loop nor the process's exit.
+
+SDKs share one async HTTP client among all their models and bind it to the loop that used it first: in the next loop
+every other call fails with "Event loop is closed", and a second loop at the same time disturbs the first one's calls.
+Their sync clients work from any thread, so async calls that may come from any loop go through them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TypeVar
+
+Result = TypeVar("Result")
+
+
+async def in_thread(function: Callable[..., Result], *arguments: object) -> Result:
+    """Run a blocking function in a daemon thread of its own, with this task's context variables.
+
+    Unlike with ``asyncio.to_thread`` there is no pool that fills up, and a call that was cancelled isn't waited for
+    when the loop or the process ends.
+    """
+    loop = asyncio.get_running_loop()
+    finished: asyncio.Future[Result] = loop.create_future()
+
+    def hand_over(result: Result | None, error: BaseException | None) -> None:
+        if finished.done():  # cancelled meanwhile
+            return
+        if error is not None:
+            finished.set_exception(error)
+        else:
+            finished.set_result(result)  # type: ignore[arg-type] # a result is None only where Result is
+
+    def run() -> None:
+        result, failure = None, None
+        try:
+            result = context.run(function, *arguments)
+        except BaseException as error:  # noqa: BLE001 - raised again where it is awaited
+            failure = error
+        if isinstance(failure, StopIteration):  # a future can't hold one
+            failure = RuntimeError(f"{function!r} raised StopIteration")
+        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            loop.call_soon_threadsafe(hand_over, result, failure)
+
+    context = contextvars.copy_context()
+    threading.Thread(target=run, daemon=True, name="langmem-plus-call").start()
+    return await finished
