@@ -1,0 +1,12 @@
+"""What happens to a fact: ``record → extract → reconcile → summarize → evict``, each a module, a node, a pure core.
+
+- `record` stores what was said, word for word, as a queue;
+- `extract` draws facts out of it, by a model or by rules (`statements`, `cues`, `sentences`), and drops what the user's
+  words don't support (`support`);
+- `reconcile` compares them with what is known (`decide`, `rules`, `slots`, `quantities`, `simhash`) and writes all of
+  it in one batch (`ledger`);
+- `summarize` keeps the thread's rolling summary;
+- `evict` keeps the namespace within its bounds.
+
+A stage's I/O is written once, as `steps` that a sync and an async driver take.
+"""

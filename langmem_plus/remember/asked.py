@@ -1,0 +1,43 @@
+"""What users ask of memory itself: to keep something, or to forget it."""
+
+from __future__ import annotations
+
+import re
+
+_POLITE = (
+    r"(?:please |pls |(?:can|could|will|would) you (?:please )?|also |and |bitte |por favor,? |s['’]il te "
+    r"plaît,? |请|麻烦|帮我)*"
+)
+# "Remember that …": what follows is to be kept.
+ASKED = re.compile(
+    rf"{_POLITE}(?:(?:remember|memori[sz]e|note|keep in mind|bear in mind|take note|make a (?:mental )?note|"
+    rf"(?:don['’]t|do not|never) forget)"
+    r"(?:,? (?:please|this|for (?:me|later|next time|the future)))*(?: that\b|\s*[:,–—-]|(?= (?:my|our|I|we|"
+    r"I['’]\w+)\b))|"
+    r"(?:merk(?:e)? dir|denk(?:e)? daran|vergiss nicht|notier(?:e)?(?: dir)?|behalte)(?: bitte)?(?:\s*[:,–—-]|,? "
+    r"dass\b)|"
+    r"(?:souviens-toi|rappelle-toi|retiens|n['’]oublie pas|note(?:z)?)(?: bien)?(?:\s*[:,–—-]|,? que\b| qu['’])|"
+    r"(?:recuerda|no olvides|ten en cuenta|apunta|anota)(?:\s*[:,–—-]|,? que\b)|"
+    r"(?:记住|记一下|记下来|记得|别忘了|不要忘记)[：:，,]?)\s*",
+    re.IGNORECASE,
+)
+# "…, please remember that": what went before is to be kept.
+ASKED_AFTER = re.compile(
+    r"[\s,;.!–—-]*\b(?:please |so )?(?:(?:remember|note|memori[sz]e|(?:don['’]t|never) forget) (?:that|this|it)|"
+    r"keep (?:that|this|it) in mind"
+    r"|merk dir das|vergiss das nicht|souviens-t['’]en|ne l['’]oublie pas|recuérdalo|no lo olvides)(?: "
+    r"please)?[\s.!]*$|[，,。]?\s*(?:请)?(?:记住|别忘了)[。!！]?$",
+    re.IGNORECASE,
+)
+# "Forget that …": what follows is to be forgotten.
+FORGET = re.compile(
+    rf"{_POLITE}(?:forget|stop remembering|(?:delete|erase|remove|drop) (?:from (?:your )?memory|the (?:memory|note|"
+    rf"fact)|what (?:I|you)|everything (?:I|you)))"
+    r"(?: about)?(?: what I(?:['’]ve)? (?:said|told you|mentioned))?(?: everything)?(?: about)?(?: the fact)?(?: "
+    r"that\b| (?=(?:my|our|the|I|we)\b)|[:,])\s*|"
+    r"(?:vergiss|lösche)(?: bitte)?,?\s+(?!nicht\b)(?:dass\s+|was ich (?:dir )?(?:über|von)\s+|(?=mein|unser|ich))|"
+    r"(?:oublie|oubliez|efface)\s+(?:que\s+|qu['’]|ce que j['’]ai dit (?:sur|de)\s+|(?=mon|ma|mes|notre))|"
+    r"(?:olvida|borra)\s+(?:que\s+|lo que (?:dije|te dije) (?:sobre|de)\s+|(?=mi|mis|nuestr))|"
+    r"(?:请)?(?:忘记|忘掉|忘了|删除)(?:我说过的|关于)?(?=我|\w)",
+    re.IGNORECASE,
+)

@@ -1,0 +1,320 @@
+"""What happens to each new fact: pure functions over facts and known records, no store and no model in sight.
+
+Every fact gets exactly one decision: it is stored (ADD), replaces something (UPDATE), or says what is known already
+(NONE with the record that it repeats). A request to forget is no fact: it retires a record (DELETE) or nothing. A
+DELETE that carries a fact is one more record that this fact supersedes. An ADD that carries a target is older than
+what is known: it is stored as superseded by it.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from langmem_plus.prompts import Change, Changes, fact_label
+from langmem_plus.records import Decision, Fact, MemoryRecord
+from langmem_plus.remember.rules import ADDITIVE, find_forgotten, related, replaces, same_subject
+from langmem_plus.remember.simhash import near_duplicate, negations
+from langmem_plus.remember.support import support
+
+FORGET = "forget"  # the key in a fact's metadata that marks a request to forget
+
+
+@dataclass
+class Verdict:
+    """The decisions, and what went wrong on the way."""
+
+    decisions: list[Decision] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+
+def is_request(fact: Fact) -> bool:
+    """Whether a fact is a request to forget, which is never stored."""
+    return FORGET in fact.metadata
+
+
+def find_repeats(facts: Sequence[Fact], known: Sequence[MemoryRecord], limit: int) -> tuple[list[Decision], list[Fact]]:
+    """The facts that repeat a known record or an earlier one of themselves, and the rest.
+
+    Args:
+        facts: the new facts.
+        known: active records.
+        limit: bits in which the fingerprints of near-duplicates may differ.
+    """
+    repeats: list[Decision] = []
+    rest: list[Fact] = []
+    for fact in facts:
+        target = None if is_request(fact) else _repeated(fact, known, rest, limit)
+        if target is None:
+            rest.append(fact)
+        else:
+            repeats.append(_decision("NONE", fact, target, "already known", "duplicate"))
+    return repeats, rest
+
+
+def _repeated(fact: Fact, known: Sequence[MemoryRecord], earlier: Sequence[Fact], limit: int) -> str | None:
+    for record in known:
+        same_voice = record.metadata.get("name") == fact.metadata.get("name")
+        if same_voice and near_duplicate(fact.text, record.text, limit):
+            return record.id
+    for other in earlier:
+        same_voice = other.metadata.get("name") == fact.metadata.get("name")
+        if same_voice and not is_request(other) and near_duplicate(fact.text, other.text, limit):
+            return other.key
+    return None
+
+
+def add_all(facts: Sequence[Fact], reason: str, by: str = "rule") -> list[Decision]:
+    """Store every fact; requests to forget come to nothing."""
+    return [
+        Decision(event="NONE", reason=f"{reason}; a request to forget was left undone", by=by)
+        if is_request(fact)
+        else Decision(event="ADD", fact=fact, reason=reason, by=by)
+        for fact in facts
+    ]
+
+
+def decide_forgetting(fact: Fact, known: Sequence[MemoryRecord]) -> Decision:
+    """What a request to forget retires: the one record that it can mean, unless that is pinned."""
+    record, reason = find_forgotten(str(fact.metadata[FORGET]), known)
+    if record is None or record.pinned:
+        return Decision(event="NONE", reason=f"to forget {fact.text!r}: {reason if record is None else 'it is pinned'}")
+    return Decision(event="DELETE", target=record.id, reason=reason)
+
+
+def decide_by_rules(facts: Sequence[Fact], known: Sequence[MemoryRecord]) -> list[Decision]:
+    """Decide without a model: see `rules.replaces` for what retires what."""
+    return [decision for fact in facts for decision in _by_rule(fact, known)]
+
+
+def _by_rule(fact: Fact, known: Sequence[MemoryRecord]) -> list[Decision]:
+    if is_request(fact):
+        return [decide_forgetting(fact, known)]
+    retired: list[tuple[MemoryRecord, str]] = []
+    for record in known:
+        names = {"speaker": fact.metadata.get("name"), "old_speaker": record.metadata.get("name")}
+        if _is_older(fact, record):
+            reason = replaces(record.text, fact.text, speaker=names["old_speaker"], old_speaker=names["speaker"])
+            if reason:
+                return [_decision("ADD", fact, record.id, f"older than what is known: {reason}")]
+        elif (reason := replaces(fact.text, record.text, **names)) and not record.pinned:
+            retired.append((record, reason))
+    if not retired:
+        return [_decision("ADD", fact, None, "new")]
+    (first, reason), *others = sorted(retired, key=lambda pair: pair[0].said_at, reverse=True)
+    return [
+        _decision("UPDATE", fact, first.id, reason),
+        *(_decision("DELETE", fact, record.id, reason) for record, reason in others),
+    ]
+
+
+def _is_older(fact: Fact, record: MemoryRecord) -> bool:
+    return fact.observed_at is not None and fact.observed_at < record.said_at
+
+
+def _decision(event: str, fact: Fact | None, target: str | None, reason: str, by: str = "rule") -> Decision:
+    return Decision.model_validate({"event": event, "fact": fact, "target": target, "reason": reason, "by": by})
+
+
+def decide_by_answer(
+    facts: Sequence[Fact], known: Sequence[MemoryRecord], answer: Changes, needed_support: float
+) -> Verdict:
+    """Decide by a model's answer, as far as it can be trusted.
+
+    An id that isn't in the list makes an UPDATE an ADD and a DELETE a NONE. Pinned and manually saved records stay.
+    What supersedes must speak of the same subject and mustn't be additive; what is called known must be held by the
+    record that is named. A DELETE needs a replacement among the new facts, or a request to forget. A fact that the
+    model forgot is added.
+
+    Args:
+        facts: the facts that the model was asked about; it names them by `prompts.fact_label`.
+        known: the records that it was shown; it names them by their position.
+        answer: what it said.
+        needed_support: share of a fact's words that a record must hold to make it known.
+    """
+    reading = _Reading(facts, known, needed_support)
+    for change in answer.changes:
+        reading.read(change)
+    reading.pair_deletions()
+    return reading.finish()
+
+
+class _Reading:
+    """One answer being read, change after change."""
+
+    def __init__(self, facts: Sequence[Fact], known: Sequence[MemoryRecord], needed_support: float) -> None:
+        self.facts = facts
+        self.known = known
+        self.needed_support = needed_support
+        self.labels = {fact_label(place): fact for place, fact in enumerate(facts)}
+        self.decided: dict[str, Decision] = {}  # by the fact's key
+        self.retired: set[str] = set()
+        self.unpaired: list[MemoryRecord] = []
+        self.refused: list[Decision] = []
+        self.warnings: list[str] = []
+
+    def read(self, change: Change) -> None:
+        """Take one change over, or what is left of it."""
+        fact = self._fact(change.fact)
+        record = self.known[change.id] if change.id is not None and 0 <= change.id < len(self.known) else None
+        if change.id is not None and record is None:
+            self.warnings.append(f"the model named memory {change.id}, which wasn't in its list")
+        if change.event == "DELETE" and (fact is None or not is_request(fact)):
+            self._delete(fact, record, change.reason)
+        elif fact is None:
+            self.warnings.append(f"the model's {change.event} names no new fact: {change.fact!r}")
+        elif fact.key in self.decided:
+            self.warnings.append(f"the model decided twice about {fact.text!r}; the first decision holds")
+        elif is_request(fact):
+            self._forget(fact, record if change.event == "DELETE" else None, change.reason)
+        elif change.event == "UPDATE" and record is not None:
+            self._update(fact, record, change.reason)
+        elif change.event == "NONE" and record is not None and self._holds(record, fact):
+            self._decide("NONE", fact, record, change.reason)
+        elif change.event == "NONE":
+            self._decide("ADD", fact, None, "the model called it known, but no memory that it named says so")
+        else:
+            self._decide("ADD", fact, None, change.reason)
+
+    def _fact(self, label: str | None) -> Fact | None:
+        if label is None:
+            return self.facts[0] if len(self.facts) == 1 else None
+        name = label.strip().strip("():.'\"").upper()
+        if name in self.labels:
+            return self.labels[name]
+        if name.isdigit() and int(name) < len(self.facts):
+            return self.facts[int(name)]
+        return next((fact for fact in self.facts if fact.text.casefold() == label.strip().casefold()), None)
+
+    def _decide(self, event: str, fact: Fact, record: MemoryRecord | None, reason: str) -> None:
+        target = record.id if record else None
+        self.decided[fact.key] = _decision(event, fact, target, reason or "no reason given", "model")
+
+    def _update(self, fact: Fact, record: MemoryRecord, reason: str) -> None:
+        objection = self._objection(fact, record)
+        if objection:
+            self.warnings.append(f"{record.text!r} stays: {objection}")
+            self._decide("ADD", fact, None, objection)
+        elif _is_older(fact, record):
+            self._decide("ADD", fact, record, f"older than what is known: {reason}")
+        else:
+            self.retired.add(record.id)
+            self._decide("UPDATE", fact, record, reason)
+
+    def _objection(self, fact: Fact, record: MemoryRecord) -> str | None:
+        if record.pinned or record.manually_saved:
+            return "a model doesn't change what is pinned or was saved on purpose"
+        if record.id in self.retired:
+            return "it was replaced by another new fact"
+        if ADDITIVE.search(fact.text):
+            return "the new fact adds to it"
+        speakers = (fact.metadata.get("name"), record.metadata.get("name"))
+        if not same_subject(fact.text, record.text) or (all(speakers) and speakers[0] != speakers[1]):
+            return "the new fact is about somebody else"
+        return None
+
+    def _holds(self, record: MemoryRecord, fact: Fact) -> bool:
+        """Whether a record says what the fact says, so that the fact isn't lost."""
+        same_denial = bool(negations(fact.text)) == bool(negations(record.text))
+        return same_denial and support(fact.text, record.text) >= self.needed_support
+
+    def _forget(self, fact: Fact, record: MemoryRecord | None, reason: str) -> None:
+        if record is None or record.pinned or record.manually_saved or record.id in self.retired:
+            reason = f"to forget {fact.text!r}: nothing that a model may retire is meant"
+            self.decided[fact.key] = Decision(event="NONE", reason=reason, by="model")
+        else:
+            self.retired.add(record.id)
+            self.decided[fact.key] = Decision(event="DELETE", target=record.id, reason=reason, by="model")
+
+    def _delete(self, fact: Fact | None, record: MemoryRecord | None, reason: str) -> None:
+        if record is None:
+            self.refused.append(Decision(event="NONE", reason="a deletion that names no known memory", by="model"))
+        elif fact is not None and fact.key not in self.decided and related(fact.text, record.text):
+            self._update(fact, record, reason)
+        else:
+            self.unpaired.append(record)
+
+    def pair_deletions(self) -> None:
+        """Give each deletion the new fact that replaces it; one without stays undone."""
+        for record in self.unpaired:
+            free = [fact for fact in self.facts if not is_request(fact) and self._is_added(fact)]
+            fact = next((fact for fact in free if related(fact.text, record.text)), None)
+            if fact is None or self._objection(fact, record):
+                self.warnings.append(f"{record.text!r} stays: the model deleted it, and nothing replaces it")
+                self.refused.append(Decision(event="NONE", reason="a deletion without a replacement", by="model"))
+            else:
+                self._update(fact, record, "the model deleted it, and this fact replaces it")
+
+    def _is_added(self, fact: Fact) -> bool:
+        decision = self.decided.get(fact.key)
+        return decision is None or (decision.event == "ADD" and decision.target is None)
+
+    def finish(self) -> Verdict:
+        """The decisions in the facts' order, the forgotten facts added."""
+        decisions = []
+        for fact in self.facts:
+            if fact.key not in self.decided:
+                self.warnings.append(f"the model said nothing about {fact.text!r}")
+            decisions.append(
+                self.decided.get(fact.key) or add_all([fact], "the model said nothing about it", "model")[0]
+            )
+        return Verdict([*decisions, *self.refused], self.warnings)
+
+
+# What decisions do to records.
+
+_REPEAT_BONUS = 0.1  # importance that a repetition adds
+
+
+def to_record(fact: Fact, turn: MemoryRecord, now: dt.datetime, simhash: str) -> MemoryRecord:
+    """The record that a fact becomes, in the place of the turn that it was drawn from."""
+    return MemoryRecord(
+        id=fact.key,
+        role="memory",
+        text=fact.text,
+        user_id=turn.user_id,
+        space=turn.space,
+        thread_id=fact.thread_id,
+        agent_id=turn.agent_id,
+        created_at=now,
+        updated_at=now,
+        observed_at=fact.observed_at,
+        importance=fact.importance,
+        manually_saved=fact.manually_saved,
+        tags=list(fact.tags),
+        source_ids=list(dict.fromkeys([fact.source_id, *turn.source_ids])),
+        metadata_confidence=fact.metadata_confidence,
+        simhash=simhash,
+        metadata=dict(fact.metadata),
+    )
+
+
+def strengthen(record: MemoryRecord, repeat: MemoryRecord, now: dt.datetime) -> MemoryRecord:
+    """The record after it was said again; the same turn counts once."""
+    again = not set(repeat.source_ids) <= set(record.source_ids)
+    return record.model_copy(
+        update={
+            "repeat_count": record.repeat_count + again,
+            "importance": min(max(record.importance, repeat.importance) + _REPEAT_BONUS * again, 1.0),
+            "manually_saved": record.manually_saved or repeat.manually_saved,
+            "pinned": record.pinned or repeat.pinned,
+            "tags": list(dict.fromkeys([*record.tags, *repeat.tags])),
+            "source_ids": list(dict.fromkeys([*record.source_ids, *repeat.source_ids])),
+            "metadata": {**repeat.metadata, **record.metadata},
+            "metadata_confidence": max(record.metadata_confidence, repeat.metadata_confidence),
+            "updated_at": now,
+        }
+    )
+
+
+def retire(record: MemoryRecord, now: dt.datetime, reason: str, replaced_by: str | None = None) -> MemoryRecord:
+    """The record's tombstone: superseded where something replaces it, else deleted."""
+    return record.model_copy(
+        update={
+            "status": "superseded" if replaced_by else "deleted",
+            "replaced_by": replaced_by,
+            "updated_at": now,
+            "metadata": {**record.metadata, "reason": reason},
+        }
+    )

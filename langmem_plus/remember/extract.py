@@ -1,0 +1,198 @@
+"""Draw facts out of the turns that wait: by a model, or by rules in the user's own words.
+
+Only what the user newly said is read, never recalled text, system text or the assistant. A turn is done when its facts
+are stored (`reconcile`), so a failure here leaves it waiting for the next try.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from langchain_core.runnables import Runnable, RunnableConfig
+
+from langmem_plus.config import MemoryConfig
+from langmem_plus.errors import ConfigError, ModelAnswerError
+from langmem_plus.prompts import ExtractedFacts, FactKind, render_extraction
+from langmem_plus.records import Fact, MemoryRecord, MemoryReport, Scope
+from langmem_plus.remember.decide import FORGET
+from langmem_plus.remember.record import is_incognito
+from langmem_plus.remember.sentences import own_words
+from langmem_plus.remember.statements import find_statements, forget_requests
+from langmem_plus.remember.steps import Ask, Claim, Release, Steps, arun_steps, list_records, run_steps
+from langmem_plus.remember.support import entities, find_tags, importance, support
+from langmem_plus.services import Services, Update, stage
+from langmem_plus.state import MemoryState
+from langmem_plus.text import words
+from langmem_plus.tokens import counter
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass
+class Extraction:
+    """The turns that were read, the facts in them, and what happened."""
+
+    turns: list[MemoryRecord] = field(default_factory=list)
+    facts: list[Fact] = field(default_factory=list)
+    report: MemoryReport = field(default_factory=MemoryReport)
+
+
+def in_order(turns: Sequence[MemoryRecord]) -> list[MemoryRecord]:
+    """The turns as they were said: by time, then by their place in the thread."""
+    return sorted(turns, key=lambda turn: (turn.said_at, *_place(turn)))
+
+
+def _place(turn: MemoryRecord) -> tuple[int, int]:
+    places = (turn.metadata.get("turn"), turn.metadata.get("position"))
+    first, second = (place if isinstance(place, int) else 0 for place in places)
+    return first, second
+
+
+def facts_by_rules(turn: MemoryRecord, config: MemoryConfig) -> list[Fact]:
+    """The first-person statements of a turn, as the user wrote them."""
+    found = [
+        _fact(turn, place, statement.text, statement.kind, asked=statement.asked)
+        for place, statement in enumerate(find_statements(turn.text, config.max_facts))
+    ]
+    return [*found, *_requests(turn, len(found))]
+
+
+def facts_by_answer(turn: MemoryRecord, answer: ExtractedFacts, config: MemoryConfig) -> tuple[list[Fact], list[str]]:
+    """The facts of a model's answer that the turn supports, and those that were dropped.
+
+    A fact is dropped when too few of its words, or one of its numbers or names, can't be found in the turn.
+    """
+    source = f"{turn.metadata.get('name') or ''}: {turn.text}"
+    asked = [item.text for item in find_statements(turn.text, config.max_facts) if item.asked]
+    found: list[Fact] = []
+    dropped: list[str] = []
+    for item in answer.facts:
+        text = " ".join(item.text.split())
+        if not text or text in [fact.text for fact in found]:
+            continue
+        if support(text, source) < config.fact_support:
+            dropped.append(text)
+        elif len(found) < config.max_facts:
+            keep = bool(asked) and (item.keep or any(support(text, part) >= config.fact_support for part in asked))
+            tags = item.tags or entities(text)
+            fact = _fact(turn, len(found), text, item.kind, asked=keep, confidence=item.confidence, tags=tags)
+            found.append(fact)
+    return [*found, *_requests(turn, len(found))], dropped
+
+
+def _requests(turn: MemoryRecord, start: int) -> list[Fact]:
+    return [
+        _fact(turn, place, text, "fact", tags=[]).model_copy(update={"metadata": {FORGET: text}})
+        for place, text in enumerate(forget_requests(turn.text), start)
+    ]
+
+
+def _fact(
+    turn: MemoryRecord,
+    ordinal: int,
+    text: str,
+    kind: FactKind,
+    *,
+    asked: bool = False,
+    confidence: float = 0.0,
+    tags: list[str] | None = None,
+) -> Fact:
+    name = turn.metadata.get("name")
+    return Fact(
+        text=text,
+        source_id=turn.id,
+        ordinal=ordinal,
+        importance=importance(kind, asked=asked, confidence=confidence),
+        tags=find_tags(kind, text) if tags is None else tags,
+        metadata_confidence=confidence,
+        observed_at=turn.said_at,
+        thread_id=turn.thread_id,
+        manually_saved=asked,
+        metadata={"kind": kind, **({"name": name} if name else {})},
+    )
+
+
+def draw_facts(turn: MemoryRecord, services: Services) -> Steps[tuple[list[Fact], list[str]]]:
+    """The facts of one turn, and what is to be reported; an unreadable answer gives way to the rules."""
+    config = services.config
+    text = own_words(turn.text)
+    if not words(text) or not config.max_facts:
+        return [], []
+    if services.model is None:
+        return facts_by_rules(turn, config), []
+    clipped = counter(config).clip(text, config.user_max_tokens)
+    messages = render_extraction(
+        clipped, max_facts=config.max_facts, name=turn.metadata.get("name"), said_at=turn.said_at
+    )
+    try:
+        answer = yield Ask(messages, ExtractedFacts)
+    except ModelAnswerError as error:
+        return facts_by_rules(turn, config), [f"extraction fell back to rules: {error}"]
+    facts, dropped = facts_by_answer(turn, answer, config)
+    return facts, [f"a fact without support in its turn was dropped: {text!r}" for text in dropped]
+
+
+def extract_steps(services: Services, scope: Scope) -> Steps[Extraction]:
+    """Claim the pending turns of the namespace, this thread's and what was left behind, and draw their facts out."""
+    namespace, now = scope.namespace, services.clock()
+    waiting = yield from list_records(namespace, {"role": "user", "extracted": False, "status": "active"})
+    pending = in_order([turn for turn in waiting if turn.expires_at is None or turn.expires_at > now])
+    batch = pending[: services.config.turn_batch]
+    claimed: set[str] = (yield Claim(namespace, [turn.id for turn in batch])) if batch else set()
+    result = Extraction()
+    left = len(pending) - len(batch)
+    mine = [turn for turn in batch if turn.id in claimed]
+    for place, turn in enumerate(mine):
+        try:
+            facts, warnings = yield from draw_facts(turn, services)
+        except Exception as error:
+            rest = mine[place:]
+            yield Release(
+                namespace, [other.id for other in (mine if not place or isinstance(error, ConfigError) else rest)]
+            )
+            if not place or isinstance(error, ConfigError):
+                raise  # nothing is lost: the turns still wait
+            logger.warning("memory: extraction stopped, %d turns still wait: %s", len(rest), error)
+            result.report.warnings.append(f"extraction stopped, {len(rest)} turns still wait: {error}")
+            left += len(rest)
+            break
+        result.turns.append(turn)
+        result.facts += facts
+        result.report.warnings += warnings
+    result.report.counts = {"turns_read": len(result.turns), "facts_found": len(result.facts), "turns_left": left}
+    return result
+
+
+def extract(services: Services, scope: Scope) -> Extraction:
+    """Draw the facts out of the pending turns; they still have to be stored with `reconcile`.
+
+    Raises:
+        Exception: whatever the model raised, when it fails at the first turn; the turns stay pending.
+    """
+    return run_steps(extract_steps(services, scope), services, services.find_store())
+
+
+async def aextract(services: Services, scope: Scope) -> Extraction:
+    """`extract`, awaiting."""
+    return await arun_steps(extract_steps(services, scope), services, services.find_store())
+
+
+def extract_node(services: Services) -> Runnable[MemoryState, Update]:
+    """Draw facts out of the pending turns; writes ``memory_turns`` and ``memory_facts``."""
+
+    def update(result: Extraction) -> Update:
+        return {"memory_turns": result.turns, "memory_facts": result.facts, "memory_report": result.report}
+
+    def run(state: MemoryState, config: RunnableConfig) -> Update:
+        if is_incognito(services, config):
+            return update(Extraction())
+        return update(extract(services, services.find_scope(config)))
+
+    async def arun(state: MemoryState, config: RunnableConfig) -> Update:
+        if is_incognito(services, config):
+            return update(Extraction())
+        return update(await aextract(services, services.find_scope(config)))
+
+    return stage("extract", services, run, arun, fallback={"memory_turns": [], "memory_facts": []})

@@ -1,0 +1,232 @@
+"""Compare new facts with what is known, and store what was decided in one batch.
+
+Near-duplicates are found before any model is asked; the rest is compared with its neighbours by the model, or by rules
+without one. The batch holds the new facts, the tombstones, the strengthened duplicates and the turns, marked as
+extracted: all of it is written, or the turns wait for the next try.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from langchain_core.runnables import Runnable, RunnableConfig
+from langgraph.store.base import PutOp, SearchOp
+
+from langmem_plus.errors import ConfigError
+from langmem_plus.prompts import Changes, render_reconciliation
+from langmem_plus.records import Decision, Fact, MemoryRecord, MemoryReport, Scope
+from langmem_plus.remember.decide import (
+    Verdict,
+    add_all,
+    decide_by_answer,
+    decide_by_rules,
+    decide_forgetting,
+    find_repeats,
+    is_request,
+)
+from langmem_plus.remember.ledger import Ledger, nearest
+from langmem_plus.remember.record import is_incognito
+from langmem_plus.remember.rules import probe
+from langmem_plus.remember.steps import (
+    Ask,
+    Batch,
+    Namespace,
+    Release,
+    Steps,
+    arun_steps,
+    get_records,
+    list_records,
+    read_records,
+    run_steps,
+)
+from langmem_plus.services import Services, Update, stage
+from langmem_plus.state import MemoryState
+
+logger = logging.getLogger(__name__)
+
+_KNOWN = {"role": "memory", "status": "active"}
+_COUNTED = {"ADD": "facts_added", "UPDATE": "facts_updated", "DELETE": "facts_deleted", "NONE": "facts_repeated"}
+
+
+@dataclass
+class Reconciliation:
+    """The decisions, and what happened."""
+
+    decisions: list[Decision] = field(default_factory=list)
+    report: MemoryReport = field(default_factory=MemoryReport)
+
+
+def find_neighbours(
+    namespace: Namespace, facts: Sequence[Fact], services: Services
+) -> Steps[dict[str, list[MemoryRecord]]]:
+    """The known records that are most like each fact, by the fact's key; likeness in words where the store ranks "
+    "nothing."""
+    count, now = services.config.neighbourhood, services.clock()
+    queries = [(fact.key, query) for fact in facts for query in (fact.text, probe(fact.text)) if query]
+    if not count or not queries:
+        return {}
+    pages = yield Batch([SearchOp(namespace, filter=dict(_KNOWN), limit=count, query=query) for _, query in queries])
+    if any(len(page) == count and any(item.score is None for item in page) for page in pages):
+        everything = yield from list_records(namespace, _KNOWN)
+        return {fact.key: _alive(nearest(fact.text, everything, count), now) for fact in facts}
+    found: dict[str, dict[str, MemoryRecord]] = {}
+    for (key, _), page in zip(queries, pages, strict=True):
+        found.setdefault(key, {}).update({record.id: record for record in _alive(read_records(page, namespace), now)})
+    return {key: list(records.values()) for key, records in found.items()}
+
+
+def _alive(records: Sequence[MemoryRecord], now: object) -> list[MemoryRecord]:
+    return [record for record in records if record.expires_at is None or record.expires_at > now]  # type: ignore[operator]
+
+
+def decide_turn(facts: Sequence[Fact], ids: Sequence[str], ledger: Ledger, services: Services) -> Steps[Verdict]:
+    """Decide about the facts of one turn, each step over what the ones before it left.
+
+    Args:
+        facts: the turn's facts.
+        ids: the known records that are most like them.
+        ledger: what is known, and what this run decided already.
+        services: the settings and the model.
+    """
+    repeats, rest = find_repeats(facts, ledger.active(ids), services.config.simhash_distance)
+    verdict = Verdict(repeats)
+    if services.model is None or not rest:
+        for fact in rest:
+            known = ledger.active([*ids, *(record.id for record in ledger.added())])
+            decisions = decide_by_rules([fact], known)
+            verdict.decisions += decisions
+            _apply(ledger, decisions)
+        _apply(ledger, repeats)
+        return verdict
+    open_facts = []
+    for fact in rest:
+        decision = decide_forgetting(fact, ledger.active(ids)) if is_request(fact) else None
+        if decision is not None and decision.event == "DELETE":
+            verdict.decisions.append(decision)
+            _apply(ledger, [decision])
+        else:
+            open_facts.append(fact)
+    asked = yield from _ask(open_facts, ledger.active(ids), services)
+    _apply(ledger, [*asked.decisions, *repeats])
+    return Verdict([*verdict.decisions, *asked.decisions], asked.warnings)
+
+
+def _ask(facts: Sequence[Fact], known: Sequence[MemoryRecord], services: Services) -> Steps[Verdict]:
+    """Let the model decide; where nothing is known there is nothing to ask, and where it fails everything is added."""
+    if not known or not facts:
+        return Verdict(add_all(facts, "nothing is known about it"))
+    try:
+        answer = yield Ask(render_reconciliation([fact.text for fact in facts], known), Changes)
+    except ConfigError:
+        raise
+    except Exception as error:  # noqa: BLE001 - a model or a network that fails must not lose a fact
+        logger.warning("memory: the model can't reconcile, so %d facts are added: %s", len(facts), error)
+        reason = f"the model failed: {type(error).__name__}: {error}"
+        return Verdict(add_all(facts, reason, "fallback"), [f"reconciliation added everything: {reason}"])
+    return decide_by_answer(facts, known, answer, services.config.fact_support)
+
+
+def _apply(ledger: Ledger, decisions: Sequence[Decision]) -> None:
+    for decision in decisions:
+        ledger.apply(decision)
+
+
+def reconcile_steps(
+    services: Services, scope: Scope, turns: Sequence[MemoryRecord], facts: Sequence[Fact]
+) -> Steps[Reconciliation]:
+    """Decide about the facts and write the decisions; the claims on the turns end, whatever happens."""
+    result = Reconciliation()
+    if not turns:
+        return result
+    namespace = scope.namespace
+    try:
+        yield from _reconcile(services, namespace, turns, facts, result)
+    except Exception:
+        yield Release(namespace, [turn.id for turn in turns])
+        raise
+    yield Release(namespace, [turn.id for turn in turns])
+    return result
+
+
+def _reconcile(
+    services: Services,
+    namespace: Namespace,
+    turns: Sequence[MemoryRecord],
+    facts: Sequence[Fact],
+    result: Reconciliation,
+) -> Steps[None]:
+    now = services.clock()
+    stored = yield from get_records(namespace, [*(turn.id for turn in turns), *(fact.key for fact in facts)])
+    # A turn that was deleted or worked off by somebody else in the meantime has nothing to give.
+    waiting = {turn.id: stored[turn.id] for turn in turns if _waits(stored.get(turn.id))}
+    fresh = [fact for fact in facts if fact.source_id in waiting and (is_request(fact) or fact.key not in stored)]
+    neighbours = yield from find_neighbours(namespace, fresh, services)
+    ledger = Ledger(waiting, now)
+    for turn in waiting:
+        mine = [fact for fact in fresh if fact.source_id == turn]
+        ids = [each for fact in mine for each in ledger.learn(neighbours.get(fact.key, ()))]
+        earlier = [
+            record for fact in mine for record in nearest(fact.text, ledger.added(), services.config.neighbourhood)
+        ]
+        verdict = yield from decide_turn(mine, [*ids, *(record.id for record in earlier)], ledger, services)
+        result.decisions += verdict.decisions
+        result.report.warnings += verdict.warnings
+    done = [turn.model_copy(update={"extracted": True, "updated_at": now}) for turn in waiting.values()]
+    ops = [*ledger.puts(namespace), *(PutOp(namespace, turn.id, turn.to_value()) for turn in done)]
+    if ops:
+        yield Batch(ops)
+    events = Counter(decision.event for decision in result.decisions if decision.fact or decision.target)
+    result.report.counts = {name: events[event] for event, name in _COUNTED.items()}  # type: ignore[index]
+    result.report.decisions = [describe(decision) for decision in result.decisions]
+
+
+def _waits(turn: MemoryRecord | None) -> bool:
+    return turn is not None and turn.status == "active" and not turn.extracted
+
+
+def describe(decision: Decision) -> dict[str, object]:
+    """A decision for the report: what, about which text, which record, why, and who decided."""
+    text = decision.fact.text if decision.fact else None
+    return {
+        "event": decision.event,
+        "text": text,
+        "id": decision.fact.key if decision.fact else None,
+        "target": decision.target,
+        "reason": decision.reason,
+        "by": decision.by,
+    }
+
+
+def reconcile(services: Services, scope: Scope, turns: Sequence[MemoryRecord], facts: Sequence[Fact]) -> Reconciliation:
+    """Store the facts of some turns as what is known allows, and mark the turns as extracted."""
+    return run_steps(reconcile_steps(services, scope, turns, facts), services, services.find_store())
+
+
+async def areconcile(
+    services: Services, scope: Scope, turns: Sequence[MemoryRecord], facts: Sequence[Fact]
+) -> Reconciliation:
+    """`reconcile`, awaiting."""
+    return await arun_steps(reconcile_steps(services, scope, turns, facts), services, services.find_store())
+
+
+def reconcile_node(services: Services) -> Runnable[MemoryState, Update]:
+    """Store the facts that were drawn out; writes ``memory_decisions``."""
+
+    def read(state: MemoryState, config: RunnableConfig) -> tuple[list[MemoryRecord], list[Fact]]:
+        if is_incognito(services, config):
+            return [], []
+        return state.get("memory_turns") or [], state.get("memory_facts") or []
+
+    def update(result: Reconciliation) -> Update:
+        return {"memory_decisions": result.decisions, "memory_report": result.report}
+
+    def run(state: MemoryState, config: RunnableConfig) -> Update:
+        return update(reconcile(services, services.find_scope(config), *read(state, config)))
+
+    async def arun(state: MemoryState, config: RunnableConfig) -> Update:
+        return update(await areconcile(services, services.find_scope(config), *read(state, config)))
+
+    return stage("reconcile", services, run, arun, fallback={"memory_decisions": []})

@@ -1,0 +1,224 @@
+"""Store the turns, verbatim: the user's before the agent runs, the assistant's after it.
+
+Turns are also the queue: a user's turn isn't ``extracted`` until its facts are stored. A turn's key is made of where,
+when and what was said, so a retry, a replay or a resumed interrupt finds its turns there and writes nothing.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+from collections.abc import Sequence
+from typing import Literal
+
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langchain_core.runnables import Runnable, RunnableConfig
+from langgraph.store.base import PutOp
+from pydantic import TypeAdapter, ValidationError
+
+from langmem_plus.config import MemoryConfig
+from langmem_plus.fence import strip_context
+from langmem_plus.records import MemoryRecord, MemoryReport, Scope, Time, record_id
+from langmem_plus.remember.steps import Batch, Steps, arun_steps, get_records, run_steps
+from langmem_plus.services import Services, Update, current_runtime, find_identity, stage
+from langmem_plus.state import MemoryState
+
+TurnRole = Literal["user", "assistant"]
+
+_MEDIA = {"image": "image", "audio": "audio", "video": "video", "file": "file", "document": "file"}
+_TIME: TypeAdapter[dt.datetime] = TypeAdapter(Time)
+
+
+def message_text(message: BaseMessage) -> str:
+    """What a message says: its text, and a placeholder for each medium; thoughts and tool calls say nothing.
+
+    >>> message_text(HumanMessage([{"type": "text", "text": "Look:"}, {"type": "image", "url": "…"}]))
+    'Look:\\n[image]'
+    """
+    if isinstance(message.content, str):
+        return message.content
+    parts: list[str] = []
+    for block in message.content:
+        if isinstance(block, str):
+            parts.append(block)
+            continue
+        kind = str(block.get("type", ""))
+        if kind == "text":
+            parts.append(str(block.get("text", "")))
+        medium = next((name for part, name in _MEDIA.items() if part in kind), None)
+        if medium:
+            parts.append(f"[{medium}]")
+    return "\n".join(part for part in parts if part)
+
+
+def is_incognito(services: Services, config: RunnableConfig) -> bool:
+    """Whether this run leaves no trace: asked for by ``incognito`` in the context or ``configurable``, else the "
+    "setting."""
+    asked = find_identity(config.get("configurable") or {}, current_runtime()).get("incognito")
+    if asked is None:
+        return services.config.incognito_default
+    return asked.strip().lower() in ("1", "true", "yes", "on") if isinstance(asked, str) else bool(asked)
+
+
+def user_turn(messages: Sequence[BaseMessage], memory_turn: int | None) -> tuple[int, list[BaseMessage]]:
+    """The number of the turn that begins, and its messages: the trailing ones of the user that aren't recorded yet.
+
+    A message that was recorded but never answered, because the agent failed, stays in its own turn.
+    """
+    recorded = memory_turn or 0
+    humans = sum(isinstance(message, HumanMessage) for message in messages)
+    new: list[BaseMessage] = []
+    for message in reversed(messages):
+        if not isinstance(message, HumanMessage):
+            break
+        new.insert(0, message)
+    unrecorded = humans - recorded  # fewer where old messages have left the thread: then nobody can tell
+    if recorded and 0 < unrecorded < len(new):
+        new = new[-unrecorded:]
+    return max(recorded + 1, humans), new
+
+
+def reply_turn(messages: Sequence[BaseMessage], memory_turn: int | None) -> tuple[int, int, list[BaseMessage]]:
+    """The number of the turn that ends, the place of its reply in it, and everything after the user's last words."""
+    places = [place for place, message in enumerate(messages) if isinstance(message, HumanMessage)]
+    start = places[-1] + 1 if places else 0
+    return max(memory_turn or 0, len(places), 1), 1, list(messages[start:])
+
+
+def make_turns(
+    messages: Sequence[BaseMessage],
+    role: TurnRole,
+    scope: Scope,
+    turn: int,
+    *,
+    now: dt.datetime,
+    config: MemoryConfig,
+    position: int = 0,
+) -> list[MemoryRecord]:
+    """The records of those messages that the role spoke and that say something.
+
+    Args:
+        messages: consecutive messages of one turn.
+        role: whose words are recorded.
+        scope: whose memory.
+        turn: the turn's number in its thread.
+        now: when it is written.
+        config: the settings.
+        position: the place of the first message in its turn.
+    """
+    kind = HumanMessage if role == "user" else AIMessage
+    found = []
+    for place, message in enumerate(messages, position):
+        text = strip_context(message_text(message)).strip()
+        if not isinstance(message, kind) or not text or message.additional_kwargs.get("lc_source"):
+            continue  # lc_source marks what LangChain's own middleware wrote in the user's name
+        digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+        metadata = {"name": message.name, "message_id": message.id, "turn": turn, "position": place}
+        found.append(
+            MemoryRecord(
+                id=record_id("turn", *scope.namespace, scope.thread_id or "", turn, place, role, digest),
+                role=role,
+                text=text,
+                user_id=scope.user_id,
+                space=scope.space,
+                thread_id=scope.thread_id,
+                agent_id=scope.agent_id,
+                created_at=now,
+                updated_at=now,
+                observed_at=said_at(message) or now,
+                expires_at=now + dt.timedelta(days=config.turn_ttl_days) if config.turn_ttl_days else None,
+                source_ids=[message.id] if message.id else [],
+                extracted=role == "assistant",
+                metadata={name: value for name, value in metadata.items() if value is not None},
+            )
+        )
+    return found
+
+
+def said_at(message: BaseMessage) -> dt.datetime | None:
+    """When a message was said, where it tells: ``created_at`` as a date, a time, or seconds since 1970."""
+    for fields in (message.additional_kwargs, message.response_metadata):
+        if fields.get("created_at") is not None:
+            try:
+                return _TIME.validate_python(fields["created_at"])
+            except ValidationError:
+                return None
+    return None
+
+
+def store_turns(namespace: tuple[str, ...], turns: Sequence[MemoryRecord]) -> Steps[int]:
+    """Write the turns whose keys aren't there yet, active or retired; gives how many."""
+    known = yield from get_records(namespace, [turn.id for turn in turns])
+    missing = {turn.id: turn for turn in turns if turn.id not in known}
+    if missing:
+        yield Batch([PutOp(namespace, key, turn.to_value()) for key, turn in missing.items()])
+    return len(missing)
+
+
+def record(
+    services: Services, scope: Scope, messages: Sequence[BaseMessage], role: TurnRole, turn: int, position: int = 0
+) -> int:
+    """Store the role's messages as turns of the scope's thread; gives how many were new."""
+    turns = make_turns(messages, role, scope, turn, now=services.clock(), config=services.config, position=position)
+    return run_steps(store_turns(scope.namespace, turns), services, services.find_store()) if turns else 0
+
+
+async def arecord(
+    services: Services, scope: Scope, messages: Sequence[BaseMessage], role: TurnRole, turn: int, position: int = 0
+) -> int:
+    """`record`, awaiting."""
+    turns = make_turns(messages, role, scope, turn, now=services.clock(), config=services.config, position=position)
+    return await arun_steps(store_turns(scope.namespace, turns), services, services.find_store()) if turns else 0
+
+
+def record_user_node(services: Services) -> Runnable[MemoryState, Update]:
+    """Store the user's new messages; writes ``memory_turn``."""
+
+    def prepare(state: MemoryState, config: RunnableConfig) -> tuple[int, list[BaseMessage]]:
+        turn, new = user_turn(state.get("messages") or [], state.get("memory_turn"))
+        # An incognito turn is counted, so that it isn't taken for an unrecorded one later.
+        return turn, [] if is_incognito(services, config) else new
+
+    def run(state: MemoryState, config: RunnableConfig) -> Update:
+        turn, new = prepare(state, config)
+        count = record(services, services.find_scope(config), new, "user", turn) if new else 0
+        return {"memory_turn": turn, **_counted("turns_recorded", count)}
+
+    async def arun(state: MemoryState, config: RunnableConfig) -> Update:
+        turn, new = prepare(state, config)
+        count = await arecord(services, services.find_scope(config), new, "user", turn) if new else 0
+        return {"memory_turn": turn, **_counted("turns_recorded", count)}
+
+    return stage("record_user", services, run, arun)
+
+
+def record_assistant_node(services: Services) -> Runnable[MemoryState, Update]:
+    """Store the assistant's reply; writes ``memory_turn``."""
+
+    def prepare(state: MemoryState, config: RunnableConfig) -> tuple[Scope, list[BaseMessage], int, int] | None:
+        turn, position, reply = reply_turn(state.get("messages") or [], state.get("memory_turn"))
+        if is_incognito(services, config) or not reply:
+            return None
+        return services.find_scope(config), reply, turn, position
+
+    def run(state: MemoryState, config: RunnableConfig) -> Update:
+        prepared = prepare(state, config)
+        if prepared is None:
+            return {}
+        scope, reply, turn, position = prepared
+        count = record(services, scope, reply, "assistant", turn, position)
+        return {"memory_turn": turn, **_counted("replies_recorded", count)}
+
+    async def arun(state: MemoryState, config: RunnableConfig) -> Update:
+        prepared = prepare(state, config)
+        if prepared is None:
+            return {}
+        scope, reply, turn, position = prepared
+        count = await arecord(services, scope, reply, "assistant", turn, position)
+        return {"memory_turn": turn, **_counted("replies_recorded", count)}
+
+    return stage("record_assistant", services, run, arun)
+
+
+def _counted(name: str, count: int) -> Update:
+    return {"memory_report": MemoryReport(counts={name: count})}

@@ -1,0 +1,177 @@
+"""What a new statement does to a known one, decided without a language model.
+
+Only what speaks of the same attribute of the same subject is ever retired: an exclusive slot with another value, a
+quantity of which the new statement tells the change, what the user says is no longer so, and what the user asks to
+forget. Likeness alone retires nothing.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Sequence
+
+from langmem_plus.records import MemoryRecord
+from langmem_plus.remember.quantities import find_quantity
+from langmem_plus.remember.simhash import NEGATIONS
+from langmem_plus.remember.slots import canonical, find_slot
+from langmem_plus.text import STOP_WORDS, stem, tokens, words
+
+ADDITIVE = re.compile(
+    r"\b(?:also|too|as well|in addition|besides|another|additionally|auch|außerdem|zusätzlich|aussi|également|"
+    r"también|además)\b|[也还]",
+    re.IGNORECASE,
+)
+_NO_LONGER = re.compile(
+    r"\b(?:no longer|not any ?more|am not|['’]m not|is not|isn['’]t|do not|don['’]t|does not|doesn['’]t)\s+", re.I
+)
+_ANYMORE = re.compile(r"\s*\b(?:any ?more|any longer)\b", re.IGNORECASE)
+_ENDED = re.compile(
+    r"^I(?:['’]ve| have)? (?:just |finally |recently )*(?:stopped|quit|gave up|given up)\s+(?=\w+ing\b)", re.IGNORECASE
+)
+_LEFT = re.compile(
+    r"^I(?:['’]ve| have)? (?:just |finally |recently )*(?:quit|left|lost|resigned from) (?:my|the) (?:job|position) "
+    r"(?:at|with|for)\s+",
+    re.I,
+)
+_OTHERS = (
+    (
+        re.compile(r"\bnicht mehr\b\s*|\bkeine?n? (?=.*\bmehr\b)|(?<=\S) mehr\b", re.IGNORECASE),
+        re.compile(r"nicht mehr|kein\w* .*mehr"),
+    ),
+    (re.compile(r"\bne |\bn['’]|\bplus\b\s*", re.IGNORECASE), re.compile(r"\bn(?:e |['’]).*\bplus\b")),
+    (re.compile(r"\bya no\b\s*", re.IGNORECASE), re.compile(r"\bya no\b")),
+    (re.compile(r"不再|再也不"), re.compile(r"不再|再也不")),
+)
+_ENDINGS = """
+at in on for with as since because when while every by from to of if so than over very much most often bei als seit weil
+chez comme depuis en como desde
+"""
+_PHRASE_END = frozenset(_ENDINGS.split())  # what may follow the end of a phrase
+_SMALL = """
+i m ve am is are have has had been do does really also still now currently usually just very a an the my our always
+often ich bin habe je j ai yo
+"""
+_WEAK = frozenset(_SMALL.split())
+
+
+@functools.lru_cache(maxsize=16_384)
+def ended_statement(text: str) -> str | None:
+    """What a statement says is no longer so, as it was when it was; None where it ends nothing.
+
+    >>> ended_statement("I no longer work at Acme")
+    'I work at Acme'
+    >>> ended_statement("I don't like coffee anymore")
+    'I like coffee'
+    """
+    _, rest = canonical(text)
+    if match := _LEFT.match(rest):
+        return f"I work at {rest[match.end() :]}"
+    if match := _ENDED.match(rest):
+        return f"I {rest[match.end() :]}"
+    if "no longer" in rest or _ANYMORE.search(rest):
+        ended = _ANYMORE.sub("", _NO_LONGER.sub("", rest, count=1))
+        return ended if ended != rest and not NEGATIONS & set(words(ended)) else None
+    for removed, cue in _OTHERS:
+        if cue.search(rest):
+            return removed.sub("", rest).strip()
+    return None
+
+
+def replaces(new: str, old: str, *, speaker: str | None = None, old_speaker: str | None = None) -> str | None:
+    """Why the new statement retires the old one, or None if both stay.
+
+    Args:
+        new: the new statement.
+        old: the known one.
+        speaker: the name of who said the new one, where messages carry names.
+        old_speaker: the name of who said the old one.
+    """
+    new_slot, old_slot = find_slot(new, speaker), find_slot(old, old_speaker)
+    if new_slot and old_slot and old_slot.alone and new_slot.excludes(old_slot) and not ADDITIVE.search(new):
+        return f"another {new_slot.attribute}"
+    if ended_statement(new) and not ended_statement(old) and _ends(new, old, speaker, old_speaker):
+        return "no longer so"
+    if ADDITIVE.search(new):
+        return None
+    new_quantity, old_quantity = find_quantity(new, speaker), find_quantity(old, old_speaker)
+    if new_quantity and old_quantity and new_quantity.follows(old_quantity):
+        return f"was {old_quantity.value}, now {new_quantity.value}"
+    return None
+
+
+def _ends(new: str, old: str, speaker: str | None, old_speaker: str | None) -> bool:
+    """Whether the old statement is what the new one says is no longer so, word for word up to a phrase's end."""
+    ended = ended_statement(new)
+    if ended is None:
+        return False
+    subject, _ = canonical(new, speaker)
+    old_subject, rest = canonical(old, old_speaker)
+    if subject != old_subject or NEGATIONS & set(words(rest)):
+        return False
+    was, is_known = find_slot(ended), find_slot(rest)
+    if was and is_known and was.attribute == is_known.attribute:
+        return was.value == is_known.value and is_known.alone
+    mine, theirs = _core(ended), _core(rest)
+    if len(mine) < 2 or [stem(word) for word in theirs[: len(mine)]] != [stem(word) for word in mine]:
+        return False
+    return len(theirs) == len(mine) or theirs[len(mine)] in _PHRASE_END
+
+
+def _core(text: str) -> list[str]:
+    return [word for word in words(text) if word not in _WEAK]
+
+
+def find_forgotten(request: str, known: Sequence[MemoryRecord]) -> tuple[MemoryRecord | None, str]:
+    """The one record that a request to forget means, and why; no record where none or several could be meant."""
+    wanted = set(tokens(request))
+    slot = find_slot(request)
+    exact = [record for record in known if set(tokens(record.text)) == wanted]
+    same = [record for record in known if slot and _fills(record, slot.attribute, slot.value)]
+    holding = [record for record in known if wanted and wanted <= set(tokens(record.text))]
+    for found in (exact, same, holding):
+        if len(found) == 1:
+            return found[0], "the user asked to forget it"
+        if len(found) > 1:
+            return None, f"{len(found)} memories could be meant"
+    return None, "nothing known is meant"
+
+
+def _fills(record: MemoryRecord, attribute: str, value: str) -> bool:
+    slot = find_slot(record.text)
+    return slot is not None and slot.attribute == attribute and slot.value == value
+
+
+def related(a: str, b: str) -> bool:
+    """Whether two statements have something to do with each other: a word, a name or a slot in common."""
+    if (set(tokens(a)) - _NO_TOPIC) & (set(tokens(b)) - _NO_TOPIC):
+        return True
+    one, other = find_slot(a), find_slot(b)
+    return one is not None and other is not None and one.same_slot(other)
+
+
+def same_subject(a: str, b: str) -> bool:
+    """Whether two statements may speak of the same subject; different relatives or names don't."""
+    one, other = canonical(a)[0], canonical(b)[0]
+    return one == other or one in b.casefold() or other in a.casefold()
+
+
+_NO_TOPIC = frozenset(tokens("user users really also now new name named")) | STOP_WORDS
+
+
+def probe(text: str) -> str | None:
+    """A query that finds what fills the same slot in other words, or None."""
+    slot = find_slot(ended_statement(text) or text)
+    if slot is None:
+        return None
+    return _PROBES.get(slot.attribute, f"{slot.subject} {slot.attribute}")
+
+
+_PROBES = {
+    "home": "lives in, moved to",
+    "employer": "works at, works for, job at",
+    "job": "works as, job title",
+    "name": "name is, called",
+    "marital status": "single, married, divorced, engaged",
+    "diet": "vegan, vegetarian",
+}

@@ -1,0 +1,116 @@
+"""A user's words cut into clauses, each spelled as it was: without code, quoted lines and what we injected."""
+
+from __future__ import annotations
+
+import itertools
+import re
+
+from langmem_plus.fence import strip_context
+
+MEDIA = re.compile(r"\[(?:image|audio|video|file)\]")
+_CODE = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|<(code|pre|script|style)\b.*?</\1>", re.DOTALL)
+_QUOTED_LINE = re.compile(r"^[ \t]*>.*$", re.MULTILINE)
+_BULLET = re.compile(r"^[ \t]*(?:[-*•–]|\d{1,2}[.)]|#{1,6})[ \t]+", re.MULTILINE)
+_LINE_END = re.compile(r"[ \t]*\n[ \t]*(?:\n|(?=[^a-zäöüßáéíóúñçàèâêîôûœ]))\s*")
+
+_ABBREVIATED = "Mr Mrs Ms Dr St vs etc e.g i.e z.B ca bzw Jr Sr Prof approx yrs"
+_ABBREVIATIONS = "".join(rf"(?<!\b{re.escape(word)}\.)" for word in _ABBREVIATED.split()) + r"(?<!\b[A-Z]\.)"
+_SENTENCE_END = re.compile(rf"(?:(?<=[!?…])|{_ABBREVIATIONS}(?<=\.))[\"'”’)\]]*\s+|(?<=[。！？；])[”’」』）]*\s*")
+
+# A clause of its own begins after a comma or a conjunction, with a subject of its own or as a question.
+_SUBJECT = (
+    r"(?:I|I['’](?:m|ve|d|ll)|we|we['’](?:re|ve|d|ll)|my|our|ich|wir|mein|meine|je|j['’]\w+|nous|mon|ma|mes|"
+    r"yo|mi|mis)\b"
+)
+_JOINED = r"(?:and|but|so|or|then|plus|which is why|though|however|und|aber|et|mais|y|pero)"
+_QUESTION = (
+    r"(?:(?:can|could|would|will|do|did|does|have|are|should) (?:you|I|we|someone|anyone|it|this|that|there|they)\b|"
+    r"(?:how|what|why|where|who|which|when)(?:['’]s)? (?:can|could|do|does|did|should|would|will|might|is|are|was|were|"
+    r"am|to|much|many|long|other|kind|type|steps|strategies|ways|some|else|exactly|key|the|about)\b|"
+    r"(?:what|how|where|who)['’]s\b|is (?:it|this|that|there|he|she)\b|are (?:there|these|those|they)\b|what if\b|"
+    r"any (?:tips|ideas?|advice|suggestions?|recommendations?|thoughts)\b|which\s+\w+\s+(?:should|would|is|are|do)\b|"
+    r"right\?)"
+)
+_BOUNDARY = re.compile(
+    rf"\s*(?:[,;:—]|\s[–-](?=\s))\s*(?=(?:{_JOINED}\s+)*(?:{_SUBJECT}|{_QUESTION}|"
+    rf"(?:since|because|considering|given|as)\s+(?:that\s+)?{_SUBJECT}|but\s))"
+    rf"|\s+(?=(?:and|but|so)\s+(?:{_SUBJECT}|{_QUESTION}))",
+    re.IGNORECASE,
+)
+_CONDITION = re.compile(
+    r"(?:when|whenever|if|while|although|though|after|before|until|unless|once|wenn|obwohl|als|quand|lorsque|si|cuando|"
+    r"aunque)\b",
+    re.IGNORECASE,
+)
+_HALF_SUBJECT = re.compile(r"(?:\w[\w'’-]*\s?){1,3}")  # "my sister" of "my sister and I"
+_LEAD = re.compile(
+    rf"(?:(?:{_JOINED}|oh|ah|hey|hi|hello|ok|okay|well|yes|yeah|no|sure|great|thanks|anyway|actually|honestly|"
+    rf"basically|"
+    r"fyi|btw|(?:also )?by the way|speaking of which|for context|for the record|as i said|to be honest|since|because|"
+    r"considering|given|that|übrigens|na ja|au fait|alors|por cierto|bueno)\b[\s,:;!.–—-]*|"
+    r"(?:对了|顺便说一下|其实)[，,]?|[\s,;:–—\"“'(-]+)",
+    re.IGNORECASE,
+)
+_OPENS_QUESTION = re.compile(
+    rf"{_QUESTION}|¿|(?:wie|was|warum|wer|wo|wann|kannst|könntest|soll|sollte|hast|bist|gibt es|comment|pourquoi|"
+    rf"est-ce|"
+    r"peux-tu|pouvez-vous|quelles?|quels?|cómo|qué|por qué|quién|dónde|cuándo|cuál|puedes|podrías)\b",
+    re.IGNORECASE,
+)
+_CHINESE_QUESTION = re.compile(r"[吗呢么]\s*[?？。]?$|^(?:请问|怎么|为什么|什么|哪|谁|多少|能不能|可以帮)")
+_QUESTION_MARK = re.compile(r"[?？]\W*$")
+
+
+def own_words(text: str) -> str:
+    """What the user wrote in sentences: no recalled block, code, quoted line or placeholder of a medium."""
+    text = MEDIA.sub(" ", strip_context(text))
+    return _QUOTED_LINE.sub("\n", _CODE.sub("\n", text)).strip()
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences of `own_words`, each a piece of the text; line ends and list items end a sentence too."""
+    found: list[str] = []
+    for line in _LINE_END.split(_BULLET.sub("", own_words(text))):
+        found += [sentence.strip() for sentence in _SENTENCE_END.split(line)]
+    return [sentence for sentence in found if re.search(r"\w", sentence)]
+
+
+def clauses(sentence: str) -> list[str]:
+    """The clauses of a sentence that can stand alone, each a piece of it; a subordinate clause stays with its main one.
+
+    >>> clauses("I prefer tea, but my wife drinks coffee, so can you find both?")
+    ['I prefer tea', 'but my wife drinks coffee', 'so can you find both?']
+    """
+    cuts = [0]
+    for match in _BOUNDARY.finditer(sentence):
+        before = sentence[cuts[-1] : match.start()]
+        opener = strip_lead(before) if cuts[-1] else before
+        waits = _CONDITION.match(opener) or _HALF_SUBJECT.fullmatch(strip_lead(before))
+        if not waits and match.start() > cuts[-1]:
+            cuts.append(match.end())
+    cuts.append(len(sentence))
+    pieces = [sentence[start:end].strip(" \t,;:–—-") for start, end in itertools.pairwise(cuts)]
+    return [piece for piece in pieces if re.search(r"\w", piece)]
+
+
+def strip_lead(clause: str) -> str:
+    """The clause without the words that only join it to what came before.
+
+    >>> strip_lead("Oh, and by the way, my wife is Anne")
+    'my wife is Anne'
+    """
+    while match := _LEAD.match(clause):
+        if not match.end() or not clause[match.end() :].strip():
+            break
+        clause = clause[match.end() :]
+    return clause
+
+
+def opens_question(clause: str) -> bool:
+    """Whether the clause (without its lead) begins or, in Chinese, ends as a question."""
+    return bool(_OPENS_QUESTION.match(clause) or _CHINESE_QUESTION.search(clause))
+
+
+def ends_question(clause: str) -> bool:
+    """Whether the clause carries a question mark."""
+    return bool(_QUESTION_MARK.search(clause))

@@ -1,0 +1,207 @@
+"""The attributes that have one value at a time, each with the phrases that fill it, a language after another.
+
+The phrases are in the first person, as `slots.canonical` writes statements; verbs may keep the third person's ending.
+A group ``value`` is the value; other named groups may stand in the attribute's name. A group ``name_of`` marks phrases
+such as "my wife is …", of which only a name is taken.
+"""
+
+from __future__ import annotations
+
+import re
+
+KIN = (
+    r"(?:ex-)?(?:wife|husband|partner|girlfriend|boyfriend|fianc[ée]e?|spouse|mother|mom|mum|father|dad|sister|"
+    r"brother|son|"
+    r"daughter|grandmother|grandma|grandfather|grandpa|boss|manager|landlord|landlady|best friend|roommate|flatmate)"
+)
+_SINGLE_KIN = (
+    r"(?:wife|husband|partner|girlfriend|boyfriend|fianc[ée]e?|spouse|mother|mom|mum|father|dad|boss|manager|landlord|"
+    r"landlady|supervisor|therapist|best friend)"
+)
+_PET = r"(?:[a-z]+ )?(?:dog|cat|puppy|kitten|parrot|hamster|rabbit|horse|bird|turtle|pet)"
+
+_NO_NAMES = """
+a an the my our his her not very really so in from at on always never no also still now african albanian american arab
+argentinian asian australian austrian belgian brazilian british bulgarian canadian catholic chilean chinese christian
+colombian croatian cuban czech danish dutch egyptian english estonian ethiopian european filipino finnish french
+german ghanaian greek hindu hungarian icelandic indian indonesian iranian iraqi irish israeli italian jamaican
+japanese jewish kenyan korean latvian lebanese lithuanian malaysian mexican moroccan muslim nepali nigerian norwegian
+pakistani peruvian polish portuguese protestant romanian russian scottish serbian slovak slovenian spanish swedish
+swiss syrian taiwanese thai turkish ukrainian vegan vegetarian vietnamese welsh
+"""
+NOT_NAMES = frozenset(_NO_NAMES.split())
+
+_PROPER = r"(?P<value>[A-Z][\w'’.&-]*(?: (?:of |de |la |am |an der |upon |the )?[A-Z][\w'’.&-]*)*)(?!['’\w])"
+_PERSON = r"(?P<value>[A-Z][\w'’-]*(?: [A-Z][\w'’.-]*){0,3})(?=$|[.,;!]|\s+(?:and|now|by)\b)"
+_REST = r"(?P<value>.+)"
+_NOW = r"(?:(?:now|currently|still|just|recently|am|is|have|has|been|already|finally|permanently|actually|both) )*"
+_I = rf"[Ii](?:['’](?:m|ve|s))? {_NOW}"
+_MY = r"(?:[Mm]y|[Oo]ur) (?:(?:current|new|own|present) )?"
+
+_ONE_OF = (
+    r"phone number|mobile number|cell(?:phone)? number|telephone number|phone|e-?mail(?: address)?|address|home "
+    r"address|"
+    r"postal code|zip code|postcode|birthday|date of birth|age|weight|height|blood type|shoe size|clothing size|salary|"
+    r"hourly rate|time ?zone|nationality|native language|mother tongue|marital status|user ?name|license plate|"
+    r"religion|"
+    r"star sign|zodiac sign|rent|target weight|goal weight|commute|middle name|first name|last name|maiden name"
+)
+
+_ENGLISH: tuple[tuple[str, str], ...] = (
+    (
+        "name",
+        rf"(?:{_MY}(?:full )?name(?:['’]s| is)(?: now)?|[Cc]all me|{_I}(?:called|named)|[Ii] go(?:es)? by) {_PERSON}",
+    ),
+    (
+        "{kin} name",
+        rf"{_MY}(?P<kin>{_SINGLE_KIN}|{_PET})(?:['’]s name (?:is|['’]s)| is (?:named|called)) (?:now )?{_PERSON}",
+    ),
+    ("{kin} name", rf"(?P<name_of>{_MY})(?P<kin>{_SINGLE_KIN}|{_PET})(?: is|['’]s) {_PERSON}"),
+    (
+        "home",
+        rf"{_I}(?:lives? in|living in|lived in(?=.*\b(?:for|since)\b)|resid(?:es?|ing) in|based in|"
+        rf"(?:moved|relocated)(?: back| over| house)?(?: from [\w ]+?)? to) {_PROPER}",
+    ),
+    ("home", rf"{_MY}(?:home|home city|city of residence) is (?:in )?{_PROPER}"),
+    (
+        "employer",
+        rf"{_I}(?:work(?:s|ing)? (?:full[- ]time |part[- ]time )?(?:at|for)|employed (?:at|by)|"
+        rf"(?:started|starting) (?:working|a new job|my new job|work|a job) (?:at|for|with)|"
+        rf"got (?:a|the|my) (?:new )?job (?:at|with)|got hired (?:at|by)|"
+        rf"(?:accepted|took) (?:a|the) (?:new )?(?:job|position|offer|role) (?:at|from|with)|switched jobs? to|"
+        rf"joined(?= [A-Z]\S* as an? )) {_PROPER}",
+    ),
+    ("employer", rf"{_MY}(?:employer|company) is {_PROPER}"),
+    (
+        "job",
+        rf"{_I}(?:work(?:s|ing)? as|employed as|(?:got |was )?promoted to|hired as) (?:an? |the )?"
+        r"(?P<value>[\w -]+?)(?=$|[,.;]| (?:at|for|in|with|now)\b)",
+    ),
+    (
+        "job",
+        rf"{_MY}(?:job|job title|title|position|profession|occupation) (?:is|changed to) (?:now )?(?:an? |the "
+        rf")?{_REST}",
+    ),
+    (
+        "favourite {of}",
+        rf"{_MY}(?:all-time |absolute )?favou?rite (?P<of>[\w' -]{{2,40}}?)(?: of all time)? "
+        rf"(?:is|['’]s|has become)(?: now| currently| still)? {_REST}",
+    ),
+    (
+        "favourite {of}",
+        r"(?P<value>[^,;]{2,60}?) (?:is|has become)(?: now)? my (?:new |all-time |current )?favou?rite (?P<of>[\w' "
+        r"-]{2,40})$",
+    ),
+    ("{of}", rf"{_MY}(?P<of>{_ONE_OF}) (?:is|has changed to|changed to)(?: now| currently)? (?:on )?{_REST}"),
+    ("birthday", rf"{_I}(?:was )?born on {_REST}"),
+    ("age", rf"{_I}(?:turned )?(?P<value>\d{{1,3}})(?: years? old| y/?o)?(?=$|[.,;!]| and\b| now\b)"),
+    (
+        "marital status",
+        rf"{_I}(?:got |newly )?(?P<value>single|married|divorced|engaged|widowed|separated)(?=$|[.,;!]| (?:to|now|"
+        rf"and|since)\b)",
+    ),
+    (
+        "diet",
+        rf"{_I}(?:an? |became |went |turned )*(?P<value>vegan|vegetarian|pescatarian|omnivore)(?=$|[.,;!]| (?:now|"
+        rf"and|since|for)\b)",
+    ),
+)
+
+_GERMAN: tuple[tuple[str, str], ...] = (
+    ("name", rf"(?:[Ii](?:ch)? (?:heiße|heißt|heisse)|[Mm]ein Name ist) (?:jetzt )?{_PERSON}"),
+    (
+        "{kin} name",
+        rf"[Mm]eine? (?P<kin>Frau|Mann|Partnerin|Partner|Freundin|Mutter|Vater|Hund|Katze|Chefin|Chef) heißt "
+        rf"(?:jetzt )?{_PERSON}",
+    ),
+    (
+        "home",
+        rf"[Ii](?:ch)? (?:wohnt?e?|lebt?e?) (?:(?:jetzt|nun|inzwischen|seit \S+|mittlerweile|derzeit) )*in {_PROPER}",
+    ),
+    (
+        "home",
+        r"[Ii](?:ch)? (?:bin|ist) (?:(?:jetzt|nun|inzwischen|gerade|kürzlich|vor kurzem) )*nach "
+        r"(?P<value>[A-Z]\S*(?: [A-Z]\S*)*) (?:um)?gezogen",
+    ),
+    ("employer", rf"[Ii](?:ch)? arbeitet?e? (?:(?:jetzt|nun|inzwischen|derzeit) )*(?:bei|für) (?:der |dem )?{_PROPER}"),
+    (
+        "job",
+        r"[Ii](?:ch)? arbeitet?e? (?:(?:jetzt|nun|inzwischen|derzeit) )*als (?P<value>[\w -]+?)(?=$|[,.;]| (?:bei|"
+        r"in|für)\b)",
+    ),
+    ("favourite {of}", rf"[Mm]eine? [Ll]ieblings(?P<of>[\w-]+) ist (?:jetzt |nun )?{_REST}"),
+    (
+        "{of}",
+        rf"[Mm]eine? (?:neue |neuer |aktuelle )?(?P<of>Telefonnummer|Handynummer|Adresse|E-Mail(?:-Adresse)?|"
+        rf"Schuhgröße|Blutgruppe|Geburtstag) (?:ist|lautet) (?:jetzt |nun )?(?:am )?{_REST}",
+    ),
+    ("age", r"[Ii](?:ch)? (?:bin|ist) (?:jetzt )?(?P<value>\d{1,3})(?: Jahre(?: alt)?)?$"),
+)
+
+_FRENCH: tuple[tuple[str, str], ...] = (
+    ("name", rf"(?:[Jj]e m['’]appelle|I s['’]appelle|[Mm]on nom est) {_PERSON}"),
+    (
+        "{kin} name",
+        rf"(?:[Mm]on|[Mm]a) (?P<kin>femme|mari|compagne|compagnon|copine|copain|mère|père|chien|chat|chatte) "
+        rf"s['’]appelle {_PERSON}",
+    ),
+    (
+        "home",
+        rf"(?:[Jj]['’]habite|[Jj]e vis|I habite|I vit) (?:(?:maintenant|désormais|actuellement) )*(?:à|en|au|aux) "
+        rf"{_PROPER}",
+    ),
+    ("home", rf"(?:[Jj]['’]ai|I a) (?:récemment )?(?:déménagé|emménagé) (?:à|en|au|aux) {_PROPER}"),
+    ("employer", rf"(?:[Jj]e|I) travaille (?:(?:maintenant|désormais|actuellement) )*(?:chez|pour) {_PROPER}"),
+    ("job", r"(?:[Jj]e|I) travaille (?:maintenant )?comme (?P<value>[\w -]+?)(?=$|[,.;]| (?:chez|pour|à)\b)"),
+    ("favourite {of}", rf"(?:[Mm]on|[Mm]a) (?P<of>[\w -]+?) préférée? est (?:maintenant |désormais )?{_REST}"),
+    (
+        "{of}",
+        rf"(?:[Mm]on|[Mm]a) (?:nouveau |nouvelle |nouvel )?(?P<of>numéro de téléphone|adresse|e-?mail|pointure|"
+        rf"anniversaire) est (?:maintenant |désormais )?{_REST}",
+    ),
+    ("age", r"(?:[Jj]['’]ai|I a) (?P<value>\d{1,3}) ans$"),
+)
+
+_SPANISH: tuple[tuple[str, str], ...] = (
+    ("name", rf"(?:[Mm]e llamo|I se llama|[Mm]i nombre es) {_PERSON}"),
+    (
+        "{kin} name",
+        rf"[Mm]i (?P<kin>esposa|esposo|mujer|marido|pareja|novia|novio|madre|padre|perro|perra|gato|gata|jefe|jefa) "
+        rf"se llama {_PERSON}",
+    ),
+    (
+        "home",
+        rf"(?:(?:[Yy]o )?(?:[Aa]hora |[Aa]ctualmente )?[Vv]ivo|I (?:ahora )?vive) (?:ahora |actualmente )?en {_PROPER}",
+    ),
+    ("home", rf"(?:[Mm]e (?:mudé|he mudado)|I se (?:mudó|ha mudado)) a {_PROPER}"),
+    ("employer", rf"(?:(?:[Yy]o )?(?:[Aa]hora )?[Tt]rabajo|I trabaja) (?:ahora )?(?:en|para) {_PROPER}"),
+    ("job", r"(?:(?:[Yy]o )?[Tt]rabajo|I trabaja) como (?P<value>[\w -]+?)(?=$|[,.;]| (?:en|para)\b)"),
+    ("favourite {of}", rf"[Mm]i (?P<of>[\w -]+?) (?:favorit|preferid)[oa] es (?:ahora )?{_REST}"),
+    (
+        "{of}",
+        rf"[Mm]i (?:nuevo |nueva )?(?P<of>número de teléfono|teléfono|dirección|correo(?: electrónico)?|cumpleaños|"
+        rf"talla) es (?:ahora )?{_REST}",
+    ),
+    ("age", r"(?:(?:[Yy]o )?[Tt]engo|I tiene) (?P<value>\d{1,3}) años$"),
+)
+
+_HAN = r"(?P<value>[^\s，。！？、；,.!?]{1,24})"
+_CHINESE: tuple[tuple[str, str], ...] = (
+    ("name", rf"我(?:现在)?(?:叫|的名字(?:是|叫)){_HAN}"),
+    (
+        "{kin} name",
+        rf"我的?(?P<kin>妻子|老婆|太太|丈夫|老公|女朋友|男朋友|妈妈|爸爸|狗|猫)(?:的名字)?(?:叫|名叫){_HAN}",
+    ),
+    ("home", rf"我(?:现在|目前|已经|刚|刚刚|最近)*(?:住在|搬到了?|搬去了?|居住在){_HAN}"),
+    ("employer", r"我(?:现在|目前)*在(?P<value>[^\s，。！？、；,.!?]{1,20}?)(?:工作|上班)"),
+    ("favourite {of}", rf"我最(?:喜欢|爱)的(?P<of>[^\s，。是]{{1,12}})(?:现在)?是{_HAN}"),
+    (
+        "{of}",
+        rf"我的(?:新)?(?P<of>电话号码|电话|手机号|手机号码|邮箱|地址|生日|血型|鞋码)(?:现在)?(?:是|改成了?){_HAN}",
+    ),
+    ("age", r"我(?:今年|现在)*(?P<value>\d{1,3})岁"),
+)
+
+SLOT_PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
+    (attribute, re.compile(pattern)) for attribute, pattern in (*_ENGLISH, *_GERMAN, *_FRENCH, *_SPANISH, *_CHINESE)
+)

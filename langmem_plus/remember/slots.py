@@ -1,0 +1,166 @@
+"""Slots: what can have one value at a time, such as a home or a name, read from short statements.
+
+A slot is a subject, an attribute and a value. Two statements about the same slot with values that exclude each other
+can't both be true now; anything else can. Statements are read in the user's own words ("I moved to Lyon") and in the
+third person ("The user lives in Lyon", "Anne's wife is named Bea").
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from dataclasses import dataclass
+
+from langmem_plus.remember.sentences import strip_lead
+from langmem_plus.remember.slot_patterns import KIN, NOT_NAMES, SLOT_PATTERNS
+from langmem_plus.text import stem, words
+
+USER = "user"
+
+_USER_OWNS = re.compile(r"(?:the user['’]s|the users|die frau des nutzers)\s+", re.IGNORECASE)
+_USER_IS = re.compile(
+    r"(?:the user|user|der nutzer|die nutzerin|l['’]utilisat(?:eur|rice)|el usuario|la usuaria)\s+", re.I
+)
+_NAMED_OWNS = re.compile(r"(?P<name>[A-Z][\w-]+)['’]s\s+")
+_NAMED_IS = re.compile(
+    r"(?P<name>(?!I\b|My\b|We\b|The\b|Our\b|He\b|She\b|It\b|They\b|This\b|That\b|There\b)[A-Z][\w-]+)\s+"
+    r"(?=(?:(?:now|currently|still|recently|just|really) )*(?:lives?|works?|is(?! (?:my|our|now my)\b)|was|has|"
+    r"moved|likes?|loves?|hates?|"
+    r"dislikes?|prefers?|turned|got|started|joined|relocated|resides?)\b)"
+)
+_KIN_IS = re.compile(
+    rf"(?:my|our) (?P<kin>{KIN})(?: [A-Z][\w-]+)? (?=(?:(?:now|currently|still|recently|just) )*(?:lives?|works?|"
+    rf"moved|turned|"
+    r"relocated|got|started|is \d|is (?:now )?(?:single|married|divorced|engaged|vegan|vegetarian))\b)",
+    re.IGNORECASE,
+)
+_JOINS_MORE = re.compile(
+    r"\b(?:and|but|with|who|which|because|while|where|und|aber|mit|et|mais|avec|y|pero|con)\b|[;，、]|,\s*(?:my|I|we)\b",
+    re.IGNORECASE,
+)
+_PAST = re.compile(
+    r"\b(?:19|20)\d\d\b|\b(?:used to|when I was|as a (?:child|kid|student)|back then|until|for the (?:weekend|week|"
+    r"summer|day)"
+    r"|temporarily|for now|for a (?:few|couple)|früher|damals|avant|antes)\b|以前|曾经|暂时",
+    re.IGNORECASE,
+)
+_TRAILING = re.compile(
+    r"(?:\s*(?:now|these days|at the moment|currently|right now|nowadays|anymore|any more|by the way|jetzt|"
+    r"maintenant|ahora|"
+    r"very much|a lot|so much|the most)|[\s.,;:!?。！？\"”’)]+)+$",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class Slot:
+    """What a statement says of whom.
+
+    Args:
+        subject: ``user``, a name, or somebody's relative, casefolded.
+        attribute: what there is one of: ``home``, ``favourite colour``, ``opinion of coffee``.
+        value: its value, normalised.
+        alone: whether the statement says nothing else, so that it may be retired as a whole.
+    """
+
+    subject: str
+    attribute: str
+    value: str
+    alone: bool = True
+
+    def same_slot(self, other: Slot) -> bool:
+        """Whether both speak of the same attribute of the same subject."""
+        return (self.subject, self.attribute) == (other.subject, other.attribute)
+
+    def excludes(self, other: Slot) -> bool:
+        """Whether both can't be true at once: the same slot, and neither value is a part of the other."""
+        if not self.same_slot(other):
+            return False
+        mine, theirs = set(words(self.value)), set(words(other.value))
+        apart = self.value not in other.value and other.value not in self.value
+        return apart and not (mine <= theirs or theirs <= mine)
+
+
+@functools.lru_cache(maxsize=16_384)
+def find_slot(text: str, speaker: str | None = None) -> Slot | None:
+    """The slot that a statement fills, or None.
+
+    Args:
+        text: one statement.
+        speaker: whose words they are, where messages carry names; the subject of "I" then.
+    """
+    subject, rest = canonical(text, speaker)
+    for attribute, pattern in SLOT_PATTERNS:
+        match = pattern.match(rest)
+        if match is None:
+            continue
+        named = match.groupdict()
+        value = _TRAILING.sub("", named["value"]).strip()
+        if not value or (named.get("name_of") and _is_no_name(value)):
+            continue
+        remainder = rest[match.end("value") :] if match.end("value") > match.start("value") else ""
+        if _PAST.search(rest):
+            return None
+        filled = attribute.format(**{key: _plain(part or "") for key, part in named.items()})
+        return Slot(subject, " ".join(filled.split()), " ".join(words(value)), not _JOINS_MORE.search(remainder))
+    return _opinion(subject, rest)
+
+
+def canonical(text: str, speaker: str | None = None) -> tuple[str, str]:
+    """The subject of a statement, and the statement as if the subject spoke.
+
+    >>> canonical("The user's wife is named Anne.")
+    ('user', 'my wife is named Anne')
+    >>> canonical("Anne lives in Lyon")
+    ('anne', 'I lives in Lyon')
+    """
+    rest = strip_lead(text.strip()).rstrip(" .!。！")
+    rest = re.sub(r"^(?:用户|使用者)(?=的|\w)", "我", rest)
+    subject = speaker.casefold() if speaker else USER
+    if match := _USER_OWNS.match(rest):
+        rest = "my " + rest[match.end() :]
+    elif match := _USER_IS.match(rest):
+        rest = "I " + rest[match.end() :]
+    elif match := _NAMED_OWNS.match(rest):
+        subject, rest = match["name"].casefold(), "my " + rest[match.end() :]
+    elif match := _NAMED_IS.match(rest):
+        subject, rest = match["name"].casefold(), "I " + rest[match.end() :]
+    if match := _KIN_IS.match(rest):
+        subject, rest = f"{subject}'s {match['kin'].casefold()}", "I " + rest[match.end() :]
+    return subject, rest
+
+
+def _is_no_name(value: str) -> bool:
+    return value.split()[0].casefold() in NOT_NAMES or bool(re.search(r"(?:ese|ish)$", value))
+
+
+def _plain(text: str) -> str:
+    """A stemmed form, in which ``favorite colors`` and ``favourite colour`` meet."""
+    british = text.casefold().replace("color", "colour").replace("favorite", "favourite").replace("-", "")
+    return " ".join(stem(word) for word in words(british))
+
+
+# Opinions: one of a kind for each thing, and for or against it.
+
+_MUCH = r"(?:(?:really|absolutely|still|now|also|do|actually|truly|totally|just|kind of) )*"
+_OPINION = re.compile(
+    rf"I {_MUCH}(?:(?P<against>hates?|dislikes?|detests?|loathes?|(?:can['’]?t|cannot) stand|(?:don['’]?t|do not|"
+    rf"doesn['’]?t|does not) "
+    rf"{_MUCH}(?:like|love|enjoy|care for))|(?P<for>likes?|loves?|enjoys?|adores?)) (?P<thing>[^,;.]+)$",
+    re.IGNORECASE,
+)
+_PREFERENCE = re.compile(
+    rf"I(?:['’]d)? {_MUCH}prefers? (?!to\b)(?P<value>[^,;.]+?) (?:over|to|rather than|instead of) (?P<other>[^,;.]+)$",
+    re.IGNORECASE,
+)
+
+
+def _opinion(subject: str, rest: str) -> Slot | None:
+    rest = _TRAILING.sub("", rest)
+    if match := _PREFERENCE.match(rest):
+        both = sorted((_plain(match["value"]), _plain(match["other"])))
+        return Slot(subject, f"preference {both[0]} | {both[1]}", _plain(match["value"]))
+    match = _OPINION.match(rest)
+    if match is None or _JOINS_MORE.search(match["thing"]):
+        return None
+    return Slot(subject, f"opinion of {_plain(match['thing'])}", "against" if match["against"] else "for")

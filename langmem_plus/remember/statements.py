@@ -1,0 +1,161 @@
+"""First-person statements in the user's own words: what can be remembered of a turn without a language model.
+
+Questions, requests of the moment, hypothetical cases, hedges and thanks are left out; what is kept is spelled as the
+user spelled it. What the user asked to keep, and what the user asked to forget, is told apart.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from langmem_plus.prompts import FactKind
+from langmem_plus.remember.asked import ASKED, ASKED_AFTER, FORGET
+from langmem_plus.remember.cues import CUES
+from langmem_plus.remember.sentences import clauses, ends_question, opens_question, sentences, strip_lead
+from langmem_plus.text import words
+
+_HYPOTHETICAL = re.compile(
+    r"\b(?:if|could|might|maybe|perhaps|suppose|supposing|imagine|hypothetically|pretend|wish|as if|let['’]s say|"
+    r"what if|wenn|würde|könnte|falls|angenommen|vielleicht|imaginons|peut-être|supongamos|quizás?|tal vez)\b|"
+    r"(?:如果|假如|要是|也许|可能|假设)",
+    re.IGNORECASE,
+)
+_HEDGE = re.compile(
+    r"(?:I|we)(?:['’](?:m|ve|re|ll|d)| am| have| will| would| was| just)* (?:(?:really|just|also|still|so|kinda|"
+    r"kind of|a bit|"
+    r"a little|pretty|very|currently|now|definitely|actually|been|having|feeling|quite|even|already|honestly) )*"
+    r"(?:not sure|unsure|not certain|wonder(?:ing)?|curious|confused|struggling|having|stuck|worried|concerned|"
+    r"looking (?:for|to|at|into|forward)|think(?:ing)?(?: (?:I|about|of|it|that|we|you)\b)|considering|hoping|sorry|"
+    r"glad|"
+    r"happy|excited|open to|ready|getting|facing|running into|guess|wish|hope|assume|suppose|mean|see\b|understand|"
+    r"appreciate|heard|noticed|agree with you|need (?:help|to (?:know|make sure|ensure|understand)|some|your|a "
+    r"(?:good|way))|"
+    r"want (?:to (?:make sure|know|see|ensure|understand|ask|be sure|implement|add|create|use)|your|some|help)|"
+    r"like to (?:know|see|ask|implement|add|understand|create|get)|like your|love your|love to|like help|check|"
+    r"try\b|take a look|look into|"
+    r"keep (?:that|this|you)|make sure|definitely|have to|can['’]t (?:seem|figure|find|get|wait)|don['’]t (?:know|"
+    r"understand|see|get|think|want to)|"
+    r"trying to (?:decide|understand|figure|find|implement|set up|debug|create|make|build|optimi[sz]e|fix|plan|"
+    r"integrate|use))",
+    re.IGNORECASE,
+)
+_CHIT_CHAT = re.compile(
+    r"(?:thanks|thank you|thx|got it|sounds? (?:good|great)|that (?:sounds|makes|was|is|'s)|great\b|perfect|awesome|"
+    r"cool|"
+    r"ok(?:ay)?\b|sure\b|you['’]re|yes\b|no problem|danke|merci|gracias|谢谢|好的)",
+    re.IGNORECASE,
+)
+_UNRESOLVED = re.compile(
+    r"(?:it|this|that|these|those|they|he|she|him|her|them|er|sie|es|das|il|elle|ça|ils|él|ella|eso)\b|[他她它这那]",
+    re.IGNORECASE,
+)
+_REFERS_BACK = re.compile(
+    r"(?:I|we)(?:['’]\w+)? (?:[\w'’-]+ ){0,3}?(?:(?:it|them|these|those|both)\b|(?:this|that)$|"
+    r"(?:prefer|like|love|hate|enjoy|use|own|avoid|want|bought|chose) (?:this|that)\b(?! \w+ (?:is|are|was)))",
+    re.IGNORECASE,
+)
+_RELATIVE = re.compile(
+    r"\b(?:[A-Z][\w'’-]+|my [\w-]+(?: [A-Z][\w'’-]+)?),? who (?:\w+ )?"
+    r"(?:prefers|likes|loves|hates|dislikes|enjoys|avoids|is allergic to|lives|works|can['’]t stand) [^,.;:?!]+"
+)
+_SHORTEST = 3  # words of a statement, or pairs of Chinese characters
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A clause worth remembering: its text as the user wrote it, its kind, and whether the user asked to keep it."""
+
+    text: str
+    kind: FactKind
+    weight: int
+    asked: bool = False
+
+
+def find_statements(text: str, limit: int) -> list[Statement]:
+    """The statements of a turn, at most ``limit``: the weightiest, in the order in which they were said."""
+    found: dict[str, Statement] = {}
+    for sentence in sentences(text):
+        for statement in _of_sentence(sentence):
+            found.setdefault(statement.text, statement)
+    ranked = sorted(found.values(), key=lambda item: (not item.asked, -item.weight))[:limit]
+    return [item for item in found.values() if item in ranked]
+
+
+def forget_requests(text: str) -> list[str]:
+    """What the user asks to forget, in the user's words; "forget it" alone names nothing."""
+    found = []
+    for sentence in sentences(text):
+        clause = strip_lead(sentence)
+        match = FORGET.match(clause)
+        if match and len(words(clause[match.end() :])) > 1:
+            found.append(_trim(clause[match.end() :]))
+    return found
+
+
+def _of_sentence(sentence: str) -> list[Statement]:
+    whole = strip_lead(sentence)
+    if FORGET.match(whole):
+        return []
+    if asked := _asked(whole):
+        return [asked]
+    found: list[Statement] = []
+    after_question = False
+    pieces = clauses(sentence)
+    for position, piece in enumerate(pieces):
+        clause = strip_lead(piece)
+        if opens_question(clause):
+            after_question = True
+            found += _relative(clause)
+            continue
+        if ends_question(clause) and not after_question and position == 0:
+            continue
+        if (cue := _cue(clause)) and (statement := _complete(clause, pieces[:position], sentence)):
+            found.append(Statement(_trim(statement), cue[0], cue[1]))
+    return found or (_relative(sentence) if after_question else [])
+
+
+def _asked(sentence: str) -> Statement | None:
+    """What the user asks to keep, before or after naming it."""
+    match = ASKED.match(sentence)
+    if match:
+        text = sentence[match.end() :]
+    else:
+        text = ASKED_AFTER.sub("", sentence)
+        if text == sentence:
+            return None
+    if len(words(text)) < _SHORTEST - 1:
+        return None
+    cue = _cue(strip_lead(text))
+    return Statement(_trim(text), cue[0] if cue else "fact", cue[1] if cue else 0, asked=True)
+
+
+def _cue(clause: str) -> tuple[FactKind, int] | None:
+    """The weightiest cue of a clause, or None if nothing announces a fact, or something speaks against it."""
+    if len(words(clause)) < _SHORTEST or _CHIT_CHAT.match(clause):
+        return None
+    cues = [cue for cue in CUES if cue.pattern.match(clause)]
+    if not cues:
+        return None
+    best = max(cues, key=lambda cue: cue.weight)
+    if best.kind != "instruction" and (_HEDGE.match(clause) or _HYPOTHETICAL.search(clause)):
+        return None
+    return None if _UNRESOLVED.match(clause) else (best.kind, best.weight)
+
+
+def _complete(clause: str, before: list[str], sentence: str) -> str:
+    """The clause, with the one before it where it says "it" of what that one names; empty where nothing does."""
+    if not _REFERS_BACK.match(clause):
+        return clause
+    if not before:
+        return ""
+    start = sentence.find(before[-1])
+    return strip_lead(sentence[start : sentence.find(clause, start) + len(clause)])
+
+
+def _relative(clause: str) -> list[Statement]:
+    return [Statement(_trim(match[0]), "preference", 4) for match in _RELATIVE.finditer(clause)]
+
+
+def _trim(text: str) -> str:
+    return text.strip().rstrip("?？,;:").strip()

@@ -1,0 +1,176 @@
+"""One core for sync and async: a stage says what it needs next, and one of two drivers fetches it.
+
+A stage's I/O is a generator that yields requests (a batch of the store, a question to the model, a claim of turns) and
+is sent their results; what goes wrong is raised at the place of the request. `run_steps` and `arun_steps` differ in
+nothing but the awaiting.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias, TypeVar, runtime_checkable
+
+from langchain_core.messages import BaseMessage
+from langgraph.store.base import BaseStore, GetOp, Item, Op, SearchOp
+from pydantic import BaseModel, ValidationError
+
+from langmem_plus.errors import ModelAnswerError
+from langmem_plus.providers.chat import astructured, structured
+from langmem_plus.records import MemoryRecord
+from langmem_plus.services import Services
+
+Namespace: TypeAlias = tuple[str, ...]
+PAGE = 1000  # items of a listing that are fetched at a time
+
+
+@runtime_checkable
+class SupportsClaims(Protocol):
+    """A store that lets one process claim keys for a while, so that two don't do the same work at once."""
+
+    def claim(self, namespace: Namespace, keys: Iterable[str], seconds: float) -> set[str]:
+        """Claim what nobody else holds; the keys that are ours now, for so many seconds."""
+        ...
+
+    def release(self, namespace: Namespace, keys: Iterable[str]) -> None:
+        """Give up claims of ours."""
+        ...
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Operations of the store; gives their results in order."""
+
+    ops: Sequence[Op]
+
+
+@dataclass(frozen=True)
+class Ask:
+    """A question to the model; gives an answer of the schema's type."""
+
+    messages: Sequence[BaseMessage]
+    schema: type[BaseModel]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A wish to work on some keys; gives those that are ours: all, where the store knows no claims."""
+
+    namespace: Namespace
+    keys: Collection[str]
+
+
+@dataclass(frozen=True)
+class Release:
+    """The end of our claims on some keys; gives nothing."""
+
+    namespace: Namespace
+    keys: Collection[str]
+
+
+Request: TypeAlias = Batch | Ask | Claim | Release
+Result = TypeVar("Result")
+Steps: TypeAlias = Generator[Request, Any, Result]
+
+
+def run_steps(steps: Steps[Result], services: Services, store: BaseStore) -> Result:
+    """Fetch what the steps ask for, one after another, and give their result."""
+
+    def fetch(request: Request) -> Any:
+        if isinstance(request, Batch):
+            return store.batch(request.ops)
+        if isinstance(request, Ask):
+            return structured(_model(services), list(request.messages), request.schema)
+        return _claims(request, services, store)
+
+    try:
+        request = next(steps)
+        while True:
+            try:
+                result = fetch(request)
+            except Exception as error:  # noqa: BLE001 - the steps decide what to do about it
+                request = steps.throw(error)
+            else:
+                request = steps.send(result)
+    except StopIteration as stop:
+        return stop.value  # type: ignore[no-any-return]
+
+
+async def arun_steps(steps: Steps[Result], services: Services, store: BaseStore) -> Result:
+    """`run_steps`, awaiting."""
+
+    async def fetch(request: Request) -> Any:
+        if isinstance(request, Batch):
+            return await store.abatch(request.ops)
+        if isinstance(request, Ask):
+            return await astructured(_model(services), list(request.messages), request.schema)
+        return await asyncio.to_thread(_claims, request, services, store)
+
+    try:
+        request = next(steps)
+        while True:
+            try:
+                result = await fetch(request)
+            except Exception as error:  # noqa: BLE001 - the steps decide what to do about it
+                request = steps.throw(error)
+            else:
+                request = steps.send(result)
+    except StopIteration as stop:
+        return stop.value  # type: ignore[no-any-return]
+
+
+def _claims(request: Claim | Release, services: Services, store: BaseStore) -> set[str] | None:
+    if not isinstance(store, SupportsClaims):
+        return set(request.keys) if isinstance(request, Claim) else None
+    if isinstance(request, Claim):
+        return store.claim(request.namespace, request.keys, services.config.lease_seconds)
+    store.release(request.namespace, request.keys)
+    return None
+
+
+def _model(services: Services) -> Any:
+    if services.model is None:
+        raise ModelAnswerError("there is no model to ask: pass model=… or set it in the settings.")
+    return services.model
+
+
+# Steps that several stages take.
+
+
+def list_records(namespace: Namespace, filter: Mapping[str, Any]) -> Steps[list[MemoryRecord]]:
+    """All records of a namespace (not of those below it) that match a filter."""
+    found: list[MemoryRecord] = []
+    offset = 0
+    while True:
+        (page,) = yield Batch([SearchOp(namespace, filter=dict(filter), limit=PAGE, offset=offset)])
+        found += read_records(page, namespace)
+        if len(page) < PAGE:
+            return found
+        offset += PAGE
+
+
+def get_records(namespace: Namespace, keys: Sequence[str]) -> Steps[dict[str, MemoryRecord]]:
+    """The records under some keys, whatever their status; missing ones are left out."""
+    if not keys:
+        return {}
+    items = yield Batch([GetOp(namespace, key) for key in keys])
+    return {record.id: record for record in read_records([item for item in items if item], namespace)}
+
+
+def read_records(items: Iterable[Item], namespace: Namespace) -> list[MemoryRecord]:
+    """The items of a namespace that are records of ours; other programs' values are passed over."""
+    found = []
+    for item in items:
+        record = read_record(item)
+        if record is not None and tuple(item.namespace) == namespace:
+            found.append(record)
+    return found
+
+
+def read_record(item: Item) -> MemoryRecord | None:
+    """An item as a record, or None where it isn't one of ours."""
+    try:
+        return MemoryRecord.model_validate(item.value)
+    except ValidationError:
+        return None

@@ -1,0 +1,244 @@
+"""Keep one rolling summary a thread: the one so far, the new facts and the turns since, merged into a few points.
+
+It is made every ``summary_refresh_turns`` turns, by a model or, without one, out of the user's own statements. When the
+model fails, the summary so far stays.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from langchain_core.runnables import Runnable, RunnableConfig
+from langgraph.store.base import PutOp
+
+from langmem_plus.config import MemoryConfig
+from langmem_plus.errors import ConfigError
+from langmem_plus.prompts import Summary, render_summary
+from langmem_plus.records import TURN_ROLES, Decision, Fact, MemoryRecord, MemoryReport, Scope, record_id
+from langmem_plus.remember.decide import FORGET, is_request, retire
+from langmem_plus.remember.extract import in_order
+from langmem_plus.remember.points import amend, extract_points, points_of, read_points, write_points
+from langmem_plus.remember.record import is_incognito
+from langmem_plus.remember.sentences import own_words
+from langmem_plus.remember.steps import Ask, Batch, Steps, arun_steps, get_records, list_records, run_steps
+from langmem_plus.services import Services, Update, stage
+from langmem_plus.state import MemoryState
+from langmem_plus.tokens import counter
+
+logger = logging.getLogger(__name__)
+
+
+def summary_key(scope: Scope, thread_id: str) -> str:
+    """The id of a thread's summary."""
+    return record_id("summary", *scope.namespace, thread_id)
+
+
+def uncovered(turns: Sequence[MemoryRecord], summary: MemoryRecord | None, limit: int) -> list[MemoryRecord]:
+    """The turns that the summary hasn't read, the oldest first, at most the newest ``limit``."""
+    ordered = in_order(turns)
+    if summary is not None and summary.covers_until is not None:
+        until, read = summary.covers_until, set(summary.source_ids)
+        ordered = [turn for turn in ordered if turn.created_at >= until and turn.id not in read]
+    return ordered[-limit:]
+
+
+def is_due(turns: Sequence[MemoryRecord], config: MemoryConfig) -> bool:
+    """Whether enough of the user's turns wait for a summary."""
+    said = {turn.metadata.get("turn", turn.id) for turn in turns if turn.role == "user"}
+    return len(said) >= config.summary_refresh_turns
+
+
+def may_be_due(turns: Sequence[MemoryRecord], summary: MemoryRecord | None, config: MemoryConfig) -> bool:
+    """Whether it is worth counting the thread's turns, by the number of the newest one that was worked off."""
+    numbers = _turn_numbers(turns)
+    known = summary.metadata.get("turn") if summary else 0
+    if len(numbers) < len(turns) or not isinstance(known, int):
+        return True
+    return max(numbers, default=0) - known >= config.summary_refresh_turns
+
+
+def _turn_numbers(turns: Sequence[MemoryRecord]) -> list[int]:
+    return [number for turn in turns if isinstance(number := turn.metadata.get("turn"), int)]
+
+
+def _question(
+    previous: Sequence[str], facts: Sequence[Fact], turns: Sequence[MemoryRecord], config: MemoryConfig
+) -> Ask:
+    clip = counter(config).clip
+    lines = [
+        (str(turn.metadata.get("name") or turn.role), clip(_spoken(turn), config.user_max_tokens)) for turn in turns
+    ]
+    new = [fact.text for fact in facts if not is_request(fact)]
+    return Ask(render_summary(previous, new, lines, max_items=config.summary_max_items), Summary)
+
+
+def _spoken(turn: MemoryRecord) -> str:
+    return own_words(turn.text) or turn.text if turn.role == "user" else turn.text
+
+
+@dataclass(frozen=True)
+class Work:
+    """What was done before the summary: the turns that were worked off (None: nobody knows), facts and decisions."""
+
+    turns: Sequence[MemoryRecord] | None = None
+    facts: Sequence[Fact] = ()
+    decisions: Sequence[Decision] = ()
+
+    def of_thread(self, thread_id: str) -> Work:
+        """The part that belongs to one thread."""
+        turns = None if self.turns is None else [turn for turn in self.turns if turn.thread_id == thread_id]
+        return Work(turns, [fact for fact in self.facts if fact.thread_id == thread_id])
+
+
+def summarize_steps(services: Services, scope: Scope, work: Work) -> Steps[MemoryReport]:
+    """Refresh the summaries that are due: the scope's thread's, and those of the threads whose turns were worked off.
+
+    What was replaced or asked to be forgotten leaves every summary of the namespace at once.
+    """
+    if not services.config.summarize:
+        return MemoryReport(counts={"summaries": 0})
+    made, warnings = 0, list[str]()
+    yield from _amend_all(services, scope, work)
+    threads = [scope.thread_id] if work.turns is None else [turn.thread_id for turn in work.turns]
+    for thread_id in dict.fromkeys(threads):
+        if thread_id is not None:
+            own = scope.model_copy(update={"thread_id": thread_id})
+            made += yield from _Thread(services, own, work.of_thread(thread_id)).summarize(warnings)
+    return MemoryReport(counts={"summaries": made}, warnings=warnings)
+
+
+def _amend_all(services: Services, scope: Scope, work: Work) -> Steps[None]:
+    requests = [str(fact.metadata[FORGET]) for fact in work.facts if is_request(fact)]
+    if not requests and not any(decision.event == "UPDATE" for decision in work.decisions):
+        return
+    now, ops = services.clock(), list[PutOp]()
+    for record in (yield from list_records(scope.namespace, {"role": "summary", "status": "active"})):
+        points = read_points(record)
+        left = amend(points, work.decisions, requests)
+        if left == points:
+            continue
+        if left:
+            amended = record.model_copy(update={"text": write_points(left), "updated_at": now})
+        else:
+            amended = retire(record, now, "nothing is left of it")
+        ops.append(PutOp(scope.namespace, record.id, amended.to_value()))
+    if ops:
+        yield Batch(ops)
+
+
+class _Thread:
+    """One thread whose summary may be due."""
+
+    def __init__(self, services: Services, scope: Scope, work: Work) -> None:
+        self.services = services
+        self.config = services.config
+        self.scope = scope
+        self.work = work
+        self.key = summary_key(scope, scope.thread_id or "")
+
+    def summarize(self, warnings: list[str]) -> Steps[bool]:
+        """Write the summary anew if it is due; gives whether it was."""
+        namespace, config = self.scope.namespace, self.config
+        known = (yield from get_records(namespace, [self.key])).get(self.key)
+        old = known if known is not None and known.status == "active" else None
+        if self.work.turns is not None and not may_be_due(self.work.turns, old, config):
+            return False
+        spoken: list[MemoryRecord] = []
+        for role in TURN_ROLES:
+            wanted = {"role": role, "thread_id": self.scope.thread_id, "status": "active"}
+            spoken += yield from list_records(namespace, wanted)
+        turns = uncovered(spoken, old, config.summary_source_max_turns)
+        if not is_due(turns, config):
+            return False
+        points = yield from self._points(read_points(old), turns, warnings)
+        if not points:
+            return False
+        record = make_summary(old, self.key, points, turns, self.scope, self.services.clock())
+        record.source_ids = record.source_ids[-config.summary_source_max_turns :]
+        yield Batch([PutOp(namespace, self.key, record.to_value())])
+        return True
+
+    def _points(self, previous: Sequence[str], turns: Sequence[MemoryRecord], warnings: list[str]) -> Steps[list[str]]:
+        """The new points; none where the summary so far is to stay."""
+        config = self.config
+        if self.services.model is None:
+            return extract_points(previous, turns, config.summary_max_items, config.simhash_distance)
+        try:
+            answer = yield _question(previous, self.work.facts, turns, config)
+        except ConfigError:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever the model raised, the summary so far is worth keeping
+            logger.warning("memory: the model can't summarise, so the summary stays as it was: %s", error)
+            warnings.append(f"the summary stays as it was: {type(error).__name__}: {error}")
+            return []
+        points = points_of(answer, config.summary_max_items, config.simhash_distance)
+        if not points and previous:
+            warnings.append("the new summary was empty, so the one so far stays")
+        return points
+
+
+def make_summary(
+    old: MemoryRecord | None,
+    key: str,
+    points: Sequence[str],
+    turns: Sequence[MemoryRecord],
+    scope: Scope,
+    now: dt.datetime,
+) -> MemoryRecord:
+    """The record of a summary that has read some more turns."""
+    latest = max(turn.created_at for turn in turns)
+    update = {
+        "text": write_points(points),
+        "updated_at": now,
+        "covers_until": max(latest, old.covers_until) if old and old.covers_until else latest,
+        "source_ids": list(dict.fromkeys([*(old.source_ids if old else []), *(turn.id for turn in turns)])),
+        "observed_at": max(turn.said_at for turn in turns),
+        "summary_kind": "rolling",
+        "metadata": {**(old.metadata if old else {}), "turn": max(_turn_numbers(turns), default=None)},
+    }
+    if old is not None:
+        return old.model_copy(update=update)
+    return MemoryRecord(
+        id=key,
+        role="summary",
+        user_id=scope.user_id,
+        space=scope.space,
+        thread_id=scope.thread_id,
+        agent_id=scope.agent_id,
+        created_at=now,
+        **update,
+    )
+
+
+def summarize(services: Services, scope: Scope, work: Work | None = None) -> MemoryReport:
+    """Refresh the summaries that are due; without ``work``, that of the scope's thread."""
+    return run_steps(summarize_steps(services, scope, work or Work()), services, services.find_store())
+
+
+async def asummarize(services: Services, scope: Scope, work: Work | None = None) -> MemoryReport:
+    """`summarize`, awaiting."""
+    return await arun_steps(summarize_steps(services, scope, work or Work()), services, services.find_store())
+
+
+def summarize_node(services: Services) -> Runnable[MemoryState, Update]:
+    """Refresh the thread's summary when it is due; the summary goes into the store, never into the messages."""
+
+    def read(state: MemoryState) -> Work:
+        return Work(
+            state.get("memory_turns") or [], state.get("memory_facts") or [], state.get("memory_decisions") or []
+        )
+
+    def run(state: MemoryState, config: RunnableConfig) -> Update:
+        if is_incognito(services, config):
+            return {}
+        return {"memory_report": summarize(services, services.find_scope(config), read(state))}
+
+    async def arun(state: MemoryState, config: RunnableConfig) -> Update:
+        if is_incognito(services, config):
+            return {}
+        return {"memory_report": await asummarize(services, services.find_scope(config), read(state))}
+
+    return stage("summarize", services, run, arun)

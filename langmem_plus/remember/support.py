@@ -1,0 +1,86 @@
+"""Whether a fact stands on what was said, how much it matters, and what it is about."""
+
+from __future__ import annotations
+
+import re
+
+from langmem_plus.prompts import FactKind
+from langmem_plus.remember.simhash import names, numbers
+from langmem_plus.text import tokens, words
+
+LASTING: frozenset[FactKind] = frozenset({"preference", "instruction", "commitment", "goal"})
+CONFIDENT = 0.7  # confidence in kind and tags from which they count
+_MOST_TAGS = 6
+
+# What a fact says in the third person about a first-person turn; it needs no support.
+_NARRATION = """
+user users name named call called say says said mention mentioned state stated ask asked want wants he she his her hers
+him they their them person people nutzer nutzerin benutzer benutzerin heißt seine seiner seinem seinen ihre ihrer sein
+utilisateur utilisatrice appelle son sa ses il elle usuario usuaria llama su sus él ella is has was are does
+"""
+_UNSUPPORTED_NEEDED = frozenset(tokens(_NARRATION)) | frozenset(_NARRATION.split())
+_CHINESE_NARRATION = re.compile(r"用户|使用者|ユーザー|利用者|사용자|他的|她的|名叫|叫做|名字")
+_UNITS = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen"
+)
+_NUMBER_WORDS = {word: str(value) for value, word in enumerate(_UNITS.split())} | {
+    "twice": "2", "once": "1", "twenty": "20", "thirty": "30", "forty": "40", "fifty": "50", "hundred": "100",
+}  # fmt: skip
+
+
+def support(fact: str, source: str) -> float:
+    """The share of the fact's words, numbers and names that its source holds, in [0, 1].
+
+    A word counts as held in another inflection too. A number or a name that the source doesn't hold makes it 0: nobody
+    may be invented. A fact without words of its own is fully supported.
+    """
+    source_words = set(words(source))
+    source_tokens = set(tokens(source))
+    source_numbers = {*numbers(source), *(_NUMBER_WORDS[word] for word in source_words if word in _NUMBER_WORDS)}
+    if any(number not in source_numbers for number in numbers(fact)):
+        return 0.0
+    wanted = [token for token in tokens(_CHINESE_NARRATION.sub(" ", fact)) if token not in _UNSUPPORTED_NEEDED]
+    known_names = {name.casefold() for name in names(fact)} - _UNSUPPORTED_NEEDED
+    if any(not _held(name, source_words, source_tokens) for part in known_names for name in words(part)):
+        return 0.0
+    if not wanted:
+        return 1.0
+    return sum(_held(token, source_words, source_tokens) for token in wanted) / len(wanted)
+
+
+def _held(word: str, source_words: set[str], source_tokens: set[str]) -> bool:
+    if word in source_words or word in source_tokens or not set(tokens(word)).isdisjoint(source_tokens):
+        return True
+    length = max(4, len(word) - 3)  # another inflection: wohne and wohnt, préfère and préférer
+    return len(word) > 4 and any(other[:length] == word[:length] for other in source_words if len(other) >= length)
+
+
+def importance(kind: FactKind, *, asked: bool, confidence: float = 0.0) -> float:
+    """How much a fact matters, in [0, 1].
+
+    +0.5 if the user asked to keep it, +0.3 for a lasting preference, commitment or goal, +0.2 for metadata that is
+    certain, −0.1 for chit-chat.
+    """
+    value = 0.5 * asked + 0.3 * (kind in LASTING) + 0.2 * (confidence >= CONFIDENT) - 0.1 * (kind == "small_talk")
+    return min(max(round(value, 3), 0.0), 1.0)
+
+
+def entities(text: str) -> list[str]:
+    """The names in a text, in their order: runs of capitalised words that don't open a sentence."""
+    single = names(text)
+    runs = re.findall(r"[^\W\d_][\w'’-]*(?:\s+[^\W\d_][\w'’-]*)*", text)
+    found: list[str] = []
+    for run in runs:
+        name: list[str] = []
+        for word in [*re.findall(r"[^\W\d_](?:[\w-]|['’](?=\w\w\w))*", run), ""]:
+            if word in single:
+                name.append(word)
+            elif name:
+                found.append(" ".join(name))
+                name = []
+    return list(dict.fromkeys(found))
+
+
+def find_tags(kind: FactKind, text: str) -> list[str]:
+    """Simple tags: the kind, where it says something, and the names."""
+    return [*([kind] if kind not in ("fact", "small_talk") else []), *entities(text)][:_MOST_TAGS]
