@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -221,7 +222,7 @@ def doctor(config: ConfigOption = None, as_json: JsonOption = False) -> None:
     """Show what is in use, what is missing, and how to get it."""
     parts = inventory(_config(config))
     if as_json:
-        print_json([vars(part) if hasattr(part, "__dict__") else part.to_json() for part in parts])
+        print_json([asdict(part) for part in parts])
         return
     evaluation.print_parts(parts)
 

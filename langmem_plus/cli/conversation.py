@@ -129,7 +129,7 @@ def chat(path: Path, config: MemoryConfig, user: str, space: str, thread: str) -
         report = MemoryReport()
         while (message := _read()) is not None:
             if message == "/why":
-                for line in report_lines(report):
+                for line in report_lines(report, all_choices=True):
                     console.print(line)
             elif message == "/memories":
                 console.print(record_table(client.list(user_id=user, space=space, role="memory")))

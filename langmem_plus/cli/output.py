@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from langmem_plus.records import MemoryHit, MemoryRecord, MemoryReport
+from langmem_plus.records import Choice, MemoryHit, MemoryRecord, MemoryReport
 
 STAGES = ("words", "dense", "relevance", "recency", "importance", "total")
 _STYLES = {"memory": "green", "user": "cyan", "assistant": "magenta", "summary": "yellow"}
@@ -82,8 +83,13 @@ def record_table(records: Sequence[MemoryRecord], title: str | None = None) -> T
 def speaker_text(record: MemoryRecord) -> Text:
     """The text on one line, after its speaker's name."""
     name = record.metadata.get("name")
-    line = " ".join(record.text.split())
+    line = one_line(record.text)
     return Text.assemble((f"{name}: ", "bold"), line) if isinstance(name, str) and name else Text(line)
+
+
+def one_line(text: str) -> str:
+    """The text with its line ends folded."""
+    return " ".join(text.split())
 
 
 def record_sheet(record: MemoryRecord, path: Path | None) -> Table:
@@ -99,15 +105,29 @@ def record_sheet(record: MemoryRecord, path: Path | None) -> Table:
     return table
 
 
-def report_lines(report: MemoryReport) -> list[Text]:
-    """A recall's report in a few lines: the plan, what was chosen and why, the time it took."""
-    lines = [Text.assemble(("plan      ", "dim"), f"{report.strategy}: {report.reason}")]
-    for choice in report.choices:
-        mark = ("recalled  ", "green") if choice.kept else ("left out  ", "dim")
-        total = f" ({choice.scores['total']:.2f})" if "total" in choice.scores else ""
-        lines.append(Text.assemble(mark, choice.text, (f" – {choice.reason}{total}", "dim")))
-    lines.extend(Text.assemble(("warning   ", "yellow"), warning) for warning in report.warnings)
+def report_lines(report: MemoryReport, *, all_choices: bool = False) -> list[Text]:
+    """A recall's report in a few lines: the plan, what was recalled and why, what was left out, the time it took.
+
+    Args:
+        report: the report of a run.
+        all_choices: also tell each record that was left out, instead of their number by reason.
+    """
+    lines = [Text.assemble(("plan       ", "dim"), f"{report.strategy} – {report.reason}")]
+    left_out = [choice for choice in report.choices if not choice.kept]
+    lines += [_choice_line("recalled   ", "green", choice) for choice in report.choices if choice.kept]
+    if all_choices:
+        lines += [_choice_line("left out   ", "dim", choice) for choice in left_out]
+    elif left_out:
+        reasons = Counter(choice.reason.split(":")[0].split(" (")[0] for choice in left_out)
+        counted = "; ".join(f"{number} × {reason}" for reason, number in reasons.most_common())
+        lines.append(Text.assemble(("left out   ", "dim"), (counted, "dim")))
+    lines.extend(Text.assemble(("warning    ", "yellow"), warning) for warning in report.warnings)
     if report.milliseconds:
         stages = " · ".join(f"{name} {ms:.1f}" for name, ms in report.milliseconds.items())
-        lines.append(Text.assemble(("ms        ", "dim"), (stages, "dim")))
+        lines.append(Text.assemble(("ms         ", "dim"), (stages, "dim")))
     return lines
+
+
+def _choice_line(label: str, style: str, choice: Choice) -> Text:
+    total = f" ({choice.scores['total']:.2f})" if "total" in choice.scores else ""
+    return Text.assemble((label, style), one_line(choice.text), (f" – {choice.reason}{total}", "dim"))
