@@ -109,17 +109,17 @@ class Background:
                 self._thread.start()
             self._changed.notify_all()
 
-    def flush(self, timeout: float, prefix: Key = ()) -> bool:
+    def flush(self, timeout: float | None, prefix: Key = ()) -> bool:
         """Wait until nothing waits or runs any more; False when ``timeout`` seconds were not enough.
 
         Args:
-            timeout: seconds to wait at most.
+            timeout: seconds to wait at most; None waits as long as it takes.
             prefix: wait only for keys that begin with it; the default waits for everything.
         """
         with self._changed:
             return self._changed.wait_for(lambda: not self._open(prefix), timeout)
 
-    async def aflush(self, timeout: float, prefix: Key = ()) -> bool:
+    async def aflush(self, timeout: float | None, prefix: Key = ()) -> bool:
         """Wait like `flush` without holding up the event loop."""
         return await asyncio.to_thread(self.flush, timeout, prefix)
 

@@ -1,0 +1,10 @@
+"""Memory for programs without a graph: add what was said, search what is known.
+
+- `memory`: the client, sync and async;
+- `said`: turns out of texts and messages;
+- `stored`: records out of a store's answers.
+"""
+
+from langmem_plus.client.memory import MemoryClient
+
+__all__ = ["MemoryClient"]

@@ -1,0 +1,295 @@
+"""The client: the same two paths as in the memory graph, over the same store; each call has an async twin, ``a…``."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import Literal, Self
+
+from langchain_core.language_models import BaseChatModel
+from langgraph.store.base import BaseStore
+
+from langmem_plus.client.said import Message, store_new, turns_of
+from langmem_plus.client.stored import begins_with, chosen, everything, exact, gets, listing
+from langmem_plus.config import MemoryConfig
+from langmem_plus.errors import ConfigError
+from langmem_plus.graph import Afterwards, aflush, flush, make_services
+from langmem_plus.recall import arecall, recall
+from langmem_plus.records import MemoryHit, MemoryRecord, Role, Scope, decode_label
+from langmem_plus.remember.steps import arun_steps, run_steps
+from langmem_plus.services import Services
+
+Timeout = float | Literal["settings"] | None
+Records = list[MemoryRecord]  # inside of the class, list is a method
+Hits = list[MemoryHit]
+
+
+class MemoryClient:
+    """One memory, opened: add, search, list and get; facts are drawn out in the background.
+
+    Turns that an earlier process left behind are worked off when the client is opened, or, where the store can't tell
+    which namespaces have some, when a namespace is first touched. A context manager, sync and async; closing it waits
+    for the background within ``flush_seconds``.
+
+    Args:
+        store: a folder, which becomes a `MarkdownStore`, or any LangGraph store; None takes ``memory_path``.
+        model: draws facts out, decides and summarises, as ``provider:model`` or as a chat model; None uses rules.
+        config: the settings; None reads them from the environment.
+
+    Raises:
+        ConfigError: the store isn't one, or a setting names something that can't be built.
+    """
+
+    def __init__(
+        self,
+        store: str | os.PathLike[str] | BaseStore | None = None,
+        *,
+        model: str | BaseChatModel | None = None,
+        config: MemoryConfig | None = None,
+    ) -> None:
+        self.config = config or MemoryConfig()
+        self._own = not isinstance(store, BaseStore)
+        self.store: BaseStore = store if isinstance(store, BaseStore) else _open_store(store, self.config)
+        self._services = make_services(store=self.store, model=model, config=self.config)
+        self._afterwards = Afterwards(self._services)
+        self._touched: set[tuple[str, ...]] = set()
+        self._pending = getattr(self.store, "pending", None)
+        if callable(self._pending) and self.config.background:
+            for scope in filter(None, map(scope_of, self._pending())):
+                self._afterwards.submit(scope, self.store)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    def add(
+        self,
+        content: str | Message | Sequence[Message],
+        *,
+        user_id: str,
+        space: str = "default",
+        thread_id: str | None = None,
+        agent_id: str | None = None,
+    ) -> Records:
+        """Store what was said, word for word, in one write; facts are drawn out after it.
+
+        A text is the user's, said now. Of messages, those of users and assistants are stored, with their own ids, names
+        and times. A message is written once: told by its id in its thread, else by its place in the list that is
+        given, its role and its text; so a thread that is added again, whole, only gains what is new.
+
+        Args:
+            content: a text, a message, or messages: LangChain's, or dicts with ``role``, ``content`` and, optionally,
+                ``id``, ``name`` and ``created_at``.
+            user_id: whose memory.
+            space: which part of it.
+            thread_id: the conversation; None for words that belong to none.
+            agent_id: who stores it, kept in the records.
+
+        Returns:
+            The turns that were stored now; those that were there already are left out.
+
+        Raises:
+            InvalidValueError: something isn't a message; nothing was stored.
+        """
+        scope = Scope(user_id, space, thread_id=thread_id, agent_id=agent_id)
+        turns = turns_of(content, scope, self._services)
+        stored = run_steps(store_new(scope.namespace, turns), self._services, self.store)
+        if self._is_new(scope) or stored:
+            if self.config.background:
+                self._afterwards.submit(scope, self.store)
+            else:
+                self._afterwards.run(scope, self.store)
+        return stored
+
+    async def aadd(
+        self,
+        content: str | Message | Sequence[Message],
+        *,
+        user_id: str,
+        space: str = "default",
+        thread_id: str | None = None,
+        agent_id: str | None = None,
+    ) -> Records:
+        """Store what was said, as `add`."""
+        scope = Scope(user_id, space, thread_id=thread_id, agent_id=agent_id)
+        turns = turns_of(content, scope, self._services)
+        stored = await arun_steps(store_new(scope.namespace, turns), self._services, self.store)
+        if self._is_new(scope) or stored:
+            if self.config.background:
+                self._afterwards.submit(scope, self.store)
+            else:
+                await self._afterwards.arun(scope, self.store)
+        return stored
+
+    def search(
+        self, query: str, *, user_id: str, space: str = "default", thread_id: str | None = None, k: int | None = None
+    ) -> Hits:
+        """The memories that answer a query, best first, from the space and the user's ``global`` one.
+
+        Args:
+            query: a question, or words.
+            user_id: whose memory.
+            space: which part of it.
+            thread_id: only what was said in this conversation, and archives of others.
+            k: how many at most; None takes ``top_k``.
+        """
+        scope = Scope(user_id, space, thread_id=thread_id)
+        self._touch(scope)
+        return recall(_within(self._services, scope), scope, query, k=k)[0]
+
+    async def asearch(
+        self, query: str, *, user_id: str, space: str = "default", thread_id: str | None = None, k: int | None = None
+    ) -> Hits:
+        """The memories that answer a query, as `search`."""
+        scope = Scope(user_id, space, thread_id=thread_id)
+        self._touch(scope)
+        return (await arecall(_within(self._services, scope), scope, query, k=k))[0]
+
+    def list(
+        self,
+        *,
+        user_id: str,
+        space: str = "default",
+        thread_id: str | None = None,
+        role: Role | None = None,
+        limit: int | None = None,
+    ) -> Records:
+        """The active records of a space, the newest words first.
+
+        Args:
+            user_id: whose memory.
+            space: which part of it.
+            thread_id: only this conversation's.
+            role: only this kind: memory (facts), user, assistant, summary, archive or document.
+            limit: how many at most; None gives all.
+
+        Raises:
+            InvalidValueError: there is no such role.
+        """
+        scope = Scope(user_id, space)
+        self._touch(scope)
+        found = self.store.batch([listing(scope, thread_id, role)])
+        return chosen(found, scope, self._services.clock(), limit)
+
+    async def alist(
+        self,
+        *,
+        user_id: str,
+        space: str = "default",
+        thread_id: str | None = None,
+        role: Role | None = None,
+        limit: int | None = None,
+    ) -> Records:
+        """The active records of a space, as `list`."""
+        scope = Scope(user_id, space)
+        self._touch(scope)
+        found = await self.store.abatch([listing(scope, thread_id, role)])
+        return chosen(found, scope, self._services.clock(), limit)
+
+    def get(self, id: str, *, user_id: str, space: str = "default") -> MemoryRecord:
+        """One record of the space or of the user's ``global`` one.
+
+        Args:
+            id: the record's id, or a beginning of it that no other record has.
+            user_id: whose memory.
+            space: which part of it.
+
+        Raises:
+            NotFoundError: there is no such record, or several begin so.
+        """
+        scope = Scope(user_id, space)
+        found = exact(self.store.batch(gets(scope, id)), scope)
+        return found or begins_with(self.store.batch(everything(scope)), scope, id)
+
+    async def aget(self, id: str, *, user_id: str, space: str = "default") -> MemoryRecord:
+        """One record, as `get`."""
+        scope = Scope(user_id, space)
+        found = exact(await self.store.abatch(gets(scope, id)), scope)
+        return found or begins_with(await self.store.abatch(everything(scope)), scope, id)
+
+    def path_of(self, record: MemoryRecord) -> Path | None:
+        """The file that holds a record; None where the store keeps no files."""
+        find = getattr(self.store, "path_of", None)
+        return find(Scope(record.user_id, record.space).namespace, record.id) if callable(find) else None
+
+    def flush(self, timeout: Timeout = "settings") -> bool:
+        """Wait until all facts are drawn out, this client's and those of graphs over the same store.
+
+        Args:
+            timeout: seconds; None waits as long as it takes; left out, ``flush_seconds``.
+
+        Returns:
+            False when the time was not enough. What failed stands in ``background.failures``.
+        """
+        return flush(self.store, self.config.flush_seconds if timeout == "settings" else timeout)
+
+    async def aflush(self, timeout: Timeout = "settings") -> bool:
+        """Wait until all facts are drawn out, as `flush`."""
+        return await aflush(self.store, self.config.flush_seconds if timeout == "settings" else timeout)
+
+    def close(self) -> None:
+        """Wait for the background within ``flush_seconds``, and close the store that the client opened."""
+        self.flush()
+        close = getattr(self.store, "close", None)
+        if self._own and callable(close):
+            close()
+
+    async def aclose(self) -> None:
+        """Wait and close, as `close`."""
+        await self.aflush()
+        close = getattr(self.store, "close", None)
+        if self._own and callable(close):
+            await asyncio.to_thread(close)
+
+    def _is_new(self, scope: Scope) -> bool:
+        """Whether a namespace is touched for the first time, of a store that can't tell which have pending turns."""
+        if callable(self._pending) and self.config.background:
+            return False
+        new = scope.namespace not in self._touched
+        self._touched.add(scope.namespace)
+        return new
+
+    def _touch(self, scope: Scope) -> None:
+        if self.config.background and self._is_new(scope):
+            self._afterwards.submit(scope, self.store)
+
+
+def _open_store(path: str | os.PathLike[str] | None, config: MemoryConfig) -> BaseStore:
+    from langmem_plus.store import MarkdownStore
+
+    if isinstance(path, str) and "://" in path:
+        raise ConfigError(f"the store {path!r} is an address: pass a folder, or a LangGraph store that is open.")
+    if path is not None and not isinstance(path, str | os.PathLike):
+        raise ConfigError(f"the store is {path!r}: pass a folder, or a LangGraph store.")
+    return MarkdownStore(path, config=config)
+
+
+def scope_of(namespace: Sequence[str]) -> Scope | None:
+    """Whose namespace it is; None where it isn't one that a client uses."""
+    if len(namespace) != 3:
+        return None
+    scope = Scope(decode_label(namespace[1]), decode_label(namespace[2]))
+    return scope if scope.namespace == tuple(namespace) else None
+
+
+def _within(services: Services, scope: Scope) -> Services:
+    """A search in one conversation keeps to it, whatever the settings say about agents."""
+    if scope.thread_id is None:
+        return services
+    return replace(services, config=services.config.replace(recall_scope="thread"))

@@ -1,0 +1,76 @@
+"""Records out of a store's answers: listed newest first, found by an id or the beginning of one."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Sequence
+from typing import Any
+
+from langgraph.store.base import GetOp, Item, Op, SearchOp
+
+from langmem_plus.errors import InvalidValueError, NotFoundError
+from langmem_plus.recall import read_item
+from langmem_plus.records import ROLES, MemoryRecord, Scope
+
+EVERYTHING = 2**31 - 1  # a limit that no namespace reaches and that every database takes
+
+
+def listing(scope: Scope, thread_id: str | None, role: str | None) -> Op:
+    """The search that lists a space.
+
+    Raises:
+        InvalidValueError: there is no such role.
+    """
+    if role is not None and role not in ROLES:
+        raise InvalidValueError(f"there is no role {role!r}; choose from {', '.join(ROLES)}.")
+    wanted = {name: value for name, value in (("thread_id", thread_id), ("role", role)) if value is not None}
+    return SearchOp(scope.namespace, filter=wanted or None, limit=EVERYTHING)
+
+
+def chosen(results: Sequence[Any], scope: Scope, now: dt.datetime, limit: int | None) -> list[MemoryRecord]:
+    """The active, unexpired records of a listing, the newest words first."""
+    records = [record for record in _read(results, scope) if record.status == "active"]
+    alive = [record for record in records if record.expires_at is None or record.expires_at > now]
+    return sorted(alive, key=_place, reverse=True)[:limit]
+
+
+def _place(record: MemoryRecord) -> tuple[Any, ...]:
+    places = (record.metadata.get(name) for name in ("turn", "position"))
+    return (record.said_at, record.created_at, *(place if isinstance(place, int) else 0 for place in places))
+
+
+def _read(results: Sequence[Any], scope: Scope) -> list[MemoryRecord]:
+    """The records in the answers of a batch: of gets and of searches, without those of namespaces further down."""
+    items: list[Item] = [item for found in results for item in (found if isinstance(found, list) else [found]) if item]
+    records = [read_item(item, scope) for item in items if item.namespace in scope.namespaces]
+    return [record for record in records if record is not None]
+
+
+def gets(scope: Scope, id: str) -> list[Op]:
+    """The gets that look for an id in the space and in ``global``."""
+    return [GetOp(namespace, id) for namespace in scope.namespaces]
+
+
+def everything(scope: Scope) -> list[Op]:
+    """The searches that list the space and ``global``."""
+    return [SearchOp(namespace, limit=EVERYTHING) for namespace in scope.namespaces]
+
+
+def exact(results: Sequence[Any], scope: Scope) -> MemoryRecord | None:
+    """The record that the gets found, in the space first."""
+    return next(iter(_read(results, scope)), None)
+
+
+def begins_with(results: Sequence[Any], scope: Scope, id: str) -> MemoryRecord:
+    """The one record whose id begins so.
+
+    Raises:
+        NotFoundError: there is none, or there are several.
+    """
+    found = [record for record in _read(results, scope) if id and record.id.startswith(id)]
+    if len(found) == 1:
+        return found[0]
+    where = f"in the space {scope.space!r} of {scope.user_id!r}"
+    if not found:
+        raise NotFoundError(f"there is no record {id!r} {where}; `list` shows what there is.")
+    raise NotFoundError(f"{len(found)} records begin with {id!r} {where}; give more of the id.")

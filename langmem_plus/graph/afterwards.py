@@ -1,0 +1,81 @@
+"""After the reply: the remember graph, run in the background for one thread at a time.
+
+Nothing of the finished run reaches it: no callbacks, no context, no runtime. Whose memory it is and where it is kept
+are handed over when it is submitted. It takes every pending turn of the namespace, those that an earlier process left
+behind too, so work that is merged, repeated or cut off loses nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.store.base import BaseStore
+
+from langmem_plus.background import background
+from langmem_plus.graph.halves import Graph, build_remember_graph
+from langmem_plus.records import MemoryReport, Scope
+from langmem_plus.services import Services
+
+
+class Afterwards:
+    """The remember graph as background work.
+
+    In the background a stage that fails raises whatever ``strict`` says, so that the work is tried again and its
+    failure is kept in ``background.failures``; the turn it belongs to is long answered.
+    """
+
+    def __init__(self, services: Services) -> None:
+        strict = services.config.strict or services.config.background
+        self._services = replace(services, config=services.config.replace(strict=strict))
+        self._graph = build_remember_graph(self._services)
+
+    def submit(self, scope: Scope, store: BaseStore) -> None:
+        """Draw facts out soon; returns at once. Calls for one thread that still wait are done together."""
+        key = (id(store), self, scope.namespace, scope.thread_id)
+        background.submit(key, partial(self.run, scope, store), self._services.config)
+
+    def run(self, scope: Scope, store: BaseStore) -> None:
+        """Draw facts out now, in this thread, until no turn waits; a store without sync methods gets an event loop.
+
+        Raises:
+            Exception: whatever failed; what is left to do is still pending in the store.
+        """
+        graph, config = self._bind(scope, store)
+        try:
+            while _goes_on(graph.invoke({}, config)):
+                continue
+        except NotImplementedError:
+            asyncio.run(self.arun(scope, store))
+
+    async def arun(self, scope: Scope, store: BaseStore) -> None:
+        """Draw facts out now, as `run`."""
+        graph, config = self._bind(scope, store)
+        while _goes_on(await graph.ainvoke({}, config)):
+            continue
+
+    def _bind(self, scope: Scope, store: BaseStore) -> tuple[Graph, RunnableConfig]:
+        fields = scope.model_dump(exclude={"template"}).items()
+        identity = {name: value for name, value in fields if not name.startswith("checkpoint")}
+        # What is pending was recorded outside of incognito sessions, whatever the default is.
+        return self._graph.copy({"store": store}), {"configurable": {**identity, "incognito": False}}
+
+
+def _goes_on(output: Mapping[str, Any]) -> bool:
+    """Whether a run that got somewhere left turns for the next one: a run takes ``turn_batch`` turns at most."""
+    counts = MemoryReport.model_validate(output.get("memory_report") or {}).counts
+    return counts.get("turns_left", 0) > 0 and counts.get("turns_read", 0) > 0
+
+
+def flush(store: BaseStore, timeout: float | None) -> bool:
+    """Wait until no facts are being drawn out for a store any more; False when ``timeout`` seconds were not enough."""
+    return background.flush(timeout, (id(store),))
+
+
+async def aflush(store: BaseStore, timeout: float | None) -> bool:
+    """Wait as `flush`, without holding up the event loop."""
+    return await background.aflush(timeout, (id(store),))

@@ -1,0 +1,218 @@
+"""The agent's node: any kind of agent, given what was recalled in this one call and nowhere else.
+
+A chat model gets the thread's tail with the recalled text applied; a callable, a Runnable or a compiled graph gets
+``{"messages": [...]}`` with it applied; a compiled graph that reads ``memory_context`` gets the plain messages and that
+channel. Only new messages come back: what the agent was sent, with the recalled text in it, never enters the thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from langchain_core.language_models import BaseLanguageModel
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, RemoveMessage, convert_to_messages
+from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.constants import START
+from langgraph.graph import StateGraph
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.pregel import Pregel
+from langgraph.runtime import Runtime
+from langgraph.store.base import BaseStore
+from langgraph.types import Command
+from typing_extensions import is_typeddict
+
+from langmem_plus.config import MemoryConfig
+from langmem_plus.errors import ConfigError
+from langmem_plus.recall.inject import apply_context, clip_tail
+from langmem_plus.services import Services, Update
+from langmem_plus.state import MemoryState
+
+Agent = BaseLanguageModel[Any] | Runnable[Any, Any] | Callable[[dict[str, Any]], Any]
+Graph = CompiledStateGraph[Any, Any, Any, Any]
+Stages = Sequence[Runnable[MemoryState, Update]]
+
+CONTEXT_CHANNEL = "memory_context"
+CONTEXT_MESSAGE_ID = "langmem-plus-context"
+
+
+@dataclass(frozen=True)
+class Door:
+    """How one agent is called.
+
+    Args:
+        runnable: what is invoked.
+        reads_messages: it takes a list of messages (a chat model), not a state.
+        reader: the same as ``runnable``, where it is a graph with a ``memory_context`` channel of its own.
+        store: the store that the agent itself was compiled with.
+    """
+
+    runnable: Runnable[Any, Any]
+    reads_messages: bool = False
+    reader: Graph | None = None
+    store: BaseStore | None = None
+
+
+def open_door(agent: Agent) -> Door:
+    """Find out which kind of agent this is.
+
+    Raises:
+        ConfigError: it isn't any that can be called.
+    """
+    if isinstance(agent, StateGraph):
+        raise ConfigError("the agent is a StateGraph that isn't compiled: pass agent.compile().")
+    if isinstance(agent, Pregel):
+        return _graph_door(agent)
+    if isinstance(agent, Runnable):
+        return Door(agent, reads_messages=_is_chat_model(agent))
+    if callable(agent):
+        return Door(RunnableLambda(agent))
+    raise ConfigError(
+        f"the agent is {agent!r}: pass a chat model, a callable or Runnable over {{'messages': [...]}}, "
+        "or a compiled graph."
+    )
+
+
+def _is_chat_model(runnable: Any) -> bool:
+    """Whether messages go in: a model, or what bind_tools, with_retry, with_fallbacks or ``|`` build around one."""
+    inner = next((getattr(runnable, name) for name in ("bound", "runnable", "first") if hasattr(runnable, name)), None)
+    return isinstance(runnable, BaseLanguageModel) or (inner is not None and _is_chat_model(inner))
+
+
+def _graph_door(graph: Pregel[Any, Any, Any, Any]) -> Door:
+    if graph.checkpointer is True:
+        # Such a graph keeps one history for all calls, and would keep the recalled text of each in it.
+        graph = graph.copy({"checkpointer": None})
+    if not (isinstance(graph, CompiledStateGraph) and CONTEXT_CHANNEL in _input_channels(graph)):
+        return Door(graph, store=graph.store)
+    if is_typeddict(graph.builder.input_schema):
+        # A graph's whole input is checkpointed under START, untracked channels too. Written to the channels
+        # themselves, with nothing left in START, memory_context stays out of every checkpoint.
+        graph = graph.copy({"input_channels": ["messages", CONTEXT_CHANNEL, START]})
+    return Door(graph, reader=graph, store=graph.store)
+
+
+def _input_channels(graph: Graph) -> Mapping[str, Any]:
+    return graph.builder.schemas.get(graph.builder.input_schema, {})
+
+
+def agent_node(agent: Agent, services: Services, recall_stages: Stages) -> Runnable[MemoryState, Update]:
+    """Call the agent with what was recalled; after a resume or a replay, where that is gone, recall again first.
+
+    Args:
+        agent: any kind that the module names.
+        services: their store is lent to the agent's tools where the run has none.
+        recall_stages: the nodes of recall, in order.
+
+    Raises:
+        ConfigError: the agent isn't any that can be called.
+    """
+    door = open_door(agent)
+
+    def node(state: MemoryState, config: RunnableConfig) -> Update:
+        config, started = _lend_store(config, door, services), False
+        recalled: Update = {}
+        if "memory_plan" not in state:
+            for stage in recall_stages:
+                recalled.update(stage.invoke(_merged(state, recalled), config))
+            if door.reader and _has_saver(door.reader, config):
+                started = door.reader.get_state(config).created_at is not None
+        sent, payload = _prepare(door, _merged(state, recalled), services.config, started)
+        return _finish(door.runnable.invoke(payload, config), sent, recalled)
+
+    async def anode(state: MemoryState, config: RunnableConfig) -> Update:
+        config, started = _lend_store(config, door, services), False
+        recalled: Update = {}
+        if "memory_plan" not in state:
+            for stage in recall_stages:
+                recalled.update(await stage.ainvoke(_merged(state, recalled), config))
+            if door.reader and _has_saver(door.reader, config):
+                started = (await door.reader.aget_state(config)).created_at is not None
+        sent, payload = _prepare(door, _merged(state, recalled), services.config, started)
+        return _finish(await door.runnable.ainvoke(payload, config), sent, recalled)
+
+    return RunnableLambda(node, anode, name="agent")
+
+
+def _merged(state: MemoryState, update: Update) -> MemoryState:
+    return cast(MemoryState, {**state, **update})
+
+
+def _lend_store(config: RunnableConfig, door: Door, services: Services) -> RunnableConfig:
+    """Make a store reachable for the agent's tools: the run's own, else the agent's, else memory's.
+
+    A parent's runtime wins over what a graph was compiled with, even when it has no store.
+    """
+    lent = door.store if door.store is not None else services.store
+    configurable = {
+        name: value.override(store=lent) if isinstance(value, Runtime) and value.store is None else value
+        for name, value in (config.get("configurable") or {}).items()
+    }
+    return {**config, "configurable": configurable}
+
+
+def _has_saver(graph: Graph, config: RunnableConfig) -> bool:
+    """Whether this call may go on where an interrupted one stopped, so that its input would be ignored."""
+    savers = (graph.checkpointer, *(config.get("configurable") or {}).values())
+    return graph.checkpointer is not False and any(isinstance(value, BaseCheckpointSaver) for value in savers)
+
+
+def _prepare(door: Door, state: MemoryState, config: MemoryConfig, started: bool) -> tuple[list[AnyMessage], Any]:
+    """The messages of this call, and what the agent is invoked with.
+
+    Args:
+        door: how the agent is called.
+        state: the memory graph's state.
+        config: where recalled text stands, and how long the tail may be.
+        started: the agent's graph was interrupted in this very call and goes on; only the lost channel is handed in.
+    """
+    messages, context = list(state["messages"]), state.get("memory_context") or ""
+    if door.reader and started:
+        return messages, Command(update={CONTEXT_CHANNEL: context})
+    if door.reader:
+        channels = {"messages": messages, CONTEXT_CHANNEL: context}
+        return messages, channels if door.reader.input_channels == START else {**channels, START: {}}
+    if door.reads_messages:
+        messages = clip_tail(messages, config)
+    sent = [
+        message if message.id else message.model_copy(update={"id": f"{CONTEXT_MESSAGE_ID}-{position}"})
+        for position, message in enumerate(apply_context(messages, context, config.inject_as))
+    ]
+    return sent, sent if door.reads_messages else {"messages": sent}
+
+
+def _finish(output: Any, sent: Sequence[AnyMessage], recalled: Update) -> Update:
+    return {**recalled, "messages": new_messages(output, sent)}
+
+
+def new_messages(output: Any, sent: Sequence[AnyMessage]) -> list[AnyMessage]:
+    """What an agent said, without what it was sent.
+
+    Only what follows the last message that was sent is new: a summary that the agent made of its own window, messages
+    it rewrote or removed, and the copies that carry recalled text stay out of the thread.
+
+    Args:
+        output: a text, a message, a list of messages, or a mapping with ``messages``; with or without what was sent.
+        sent: the messages that the agent was given, each with an id.
+
+    Raises:
+        ConfigError: the output is something else.
+    """
+    found = output.get("messages") if isinstance(output, Mapping) else output
+    found = [AIMessage(found)] if isinstance(found, str) else [found] if isinstance(found, BaseMessage) else found
+    if not isinstance(found, Sequence):
+        raise ConfigError(
+            f"the agent answered with {type(output).__name__}: it must return {{'messages': [...]}}, messages, "
+            "a message or a text."
+        )
+    messages = convert_to_messages(found)
+    ids = {message.id for message in sent}
+    texts = {_words(message) for message in sent if message.type in ("human", "system")}  # handed back without ids
+    known = max((n for n, m in enumerate(messages, 1) if m.id in ids or _words(m) in texts), default=0)
+    return [cast(AnyMessage, message) for message in messages[known:] if not isinstance(message, RemoveMessage)]
+
+
+def _words(message: BaseMessage) -> tuple[str, str]:
+    return message.type, repr(message.content)

@@ -1,0 +1,163 @@
+"""The two halves of memory, each a graph of its own: recall before the answer, remember after it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AnyMessage
+from langchain_core.runnables import Runnable
+from langgraph.channels import UntrackedValue
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.message import add_messages
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.store.base import BaseStore
+from typing_extensions import TypedDict
+
+from langmem_plus.config import MemoryConfig
+from langmem_plus.providers import make_chat_model, make_reranker
+from langmem_plus.recall.inject import inject_node
+from langmem_plus.recall.mmr import mmr_node
+from langmem_plus.recall.plan import plan_node
+from langmem_plus.recall.rerank import rerank_node
+from langmem_plus.recall.retrieve import retrieve_node
+from langmem_plus.records import MemoryHit, MemoryRecord, Plan, Scope
+from langmem_plus.remember.evict import evict_node
+from langmem_plus.remember.extract import extract_node
+from langmem_plus.remember.reconcile import reconcile_node
+from langmem_plus.remember.summarize import summarize_node
+from langmem_plus.services import Reranker, Services, Template, Update
+from langmem_plus.state import MemoryState
+
+Node = Callable[[Services], Runnable[MemoryState, Update]]
+Graph = CompiledStateGraph[Any, Any, Any, Any]
+
+RECALL: tuple[tuple[str, Node], ...] = (
+    ("plan", plan_node),
+    ("retrieve", retrieve_node),
+    ("rerank", rerank_node),
+    ("mmr", mmr_node),
+    ("inject", inject_node),
+)
+REMEMBER: tuple[tuple[str, Node], ...] = (
+    ("extract", extract_node),
+    ("reconcile", reconcile_node),
+    ("summarize", summarize_node),
+    ("evict", evict_node),
+)
+
+
+class Messages(TypedDict):
+    """What goes into a memory graph: the new messages, or the thread so far."""
+
+    messages: Annotated[list[AnyMessage], add_messages]
+
+
+class Nothing(TypedDict, total=False):
+    """The remember graph needs no input: what is to be done stands in the store."""
+
+    messages: Annotated[list[AnyMessage], add_messages]
+
+
+class Recalled(TypedDict, total=False):
+    """What the recall graph gives: ``memory_context`` for the model call, and where it came from."""
+
+    memory_plan: Annotated[Plan, UntrackedValue]
+    memory_hits: Annotated[list[MemoryHit], UntrackedValue]
+    memory_summary: Annotated[MemoryRecord | None, UntrackedValue]
+    memory_context: Annotated[str, UntrackedValue]
+    memory_report: Annotated[dict[str, Any], UntrackedValue]
+
+
+class Remembered(TypedDict, total=False):
+    """What the remember graph gives: its report, with the decisions and their reasons."""
+
+    memory_report: Annotated[dict[str, Any], UntrackedValue]
+
+
+class Answered(TypedDict, total=False):
+    """What a memory graph gives: the thread with the answer, and the report of what was recalled and decided."""
+
+    messages: Annotated[list[AnyMessage], add_messages]
+    memory_context: Annotated[str, UntrackedValue]
+    memory_report: Annotated[dict[str, Any], UntrackedValue]
+
+
+def make_services(
+    *,
+    store: BaseStore | None,
+    model: str | BaseChatModel | None = None,
+    config: MemoryConfig | None = None,
+    scope: Scope | Template | None = None,
+    reranker: Reranker | None = None,
+) -> Services:
+    """Turn the arguments of a public function into what the nodes share."""
+    config = config or MemoryConfig()
+    return Services(
+        config=config,
+        store=store,
+        model=make_chat_model(model or config.model, config),
+        reranker=make_reranker(config.reranker if reranker is None else reranker, config),
+        scope=scope if scope is None or isinstance(scope, Scope) else tuple(scope),
+    )
+
+
+def stages(nodes: Sequence[tuple[str, Node]], services: Services) -> list[tuple[str, Runnable[MemoryState, Update]]]:
+    """The named nodes of one half, in order."""
+    return [(name, node(services)) for name, node in nodes]
+
+
+def build_recall_graph(services: Services) -> Graph:
+    """The recall graph over services that exist already."""
+    builder = StateGraph(MemoryState, input_schema=Messages, output_schema=Recalled)
+    builder.add_sequence(stages(RECALL, services))
+    builder.add_edge(START, RECALL[0][0]).add_edge(RECALL[-1][0], END)
+    return builder.compile(name="recall")
+
+
+def build_remember_graph(services: Services) -> Graph:
+    """The remember graph over services that exist already."""
+    builder = StateGraph(MemoryState, input_schema=Nothing, output_schema=Remembered)
+    builder.add_sequence(stages(REMEMBER, services))
+    builder.add_edge(START, REMEMBER[0][0]).add_edge(REMEMBER[-1][0], END)
+    return builder.compile(name="remember")
+
+
+def create_recall_graph(
+    *,
+    store: BaseStore | None = None,
+    config: MemoryConfig | None = None,
+    scope: Scope | Template | None = None,
+    reranker: Reranker | None = None,
+) -> Graph:
+    """A graph ``plan → retrieve → rerank → mmr → inject`` that turns messages into ``memory_context``.
+
+    As a subgraph it shares ``messages``; the parent declares ``memory_context``, as `MemoryState` does, to read it.
+
+    Args:
+        store: where memories are kept; None uses the store of the parent graph or of the platform.
+        config: the settings; None reads them from the environment.
+        scope: whose memory, when it is always the same; or a namespace template such as ``("memories", "{user_id}")``.
+            None takes ``user_id``, ``space`` and ``thread_id`` from the run.
+        reranker: scores candidates in place of the one that the settings name.
+    """
+    return build_recall_graph(make_services(store=store, config=config, scope=scope, reranker=reranker))
+
+
+def create_remember_graph(
+    *,
+    store: BaseStore | None = None,
+    model: str | BaseChatModel | None = None,
+    config: MemoryConfig | None = None,
+    scope: Scope | Template | None = None,
+) -> Graph:
+    """A graph ``extract → reconcile → summarize → evict`` that works off the turns that wait in the store.
+
+    Args:
+        store: where memories are kept; None uses the store of the parent graph or of the platform.
+        model: draws facts out, decides and summarises, as ``provider:model`` or as a chat model; None uses rules.
+        config: the settings; None reads them from the environment.
+        scope: as in `create_recall_graph`.
+    """
+    return build_remember_graph(make_services(store=store, model=model, config=config, scope=scope))

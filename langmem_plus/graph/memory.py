@@ -1,0 +1,86 @@
+"""The whole loop around an agent: recall, answer, remember."""
+
+from __future__ import annotations
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
+from langgraph.graph import END, START, StateGraph
+from langgraph.store.base import BaseStore
+from langgraph.types import Checkpointer
+
+from langmem_plus.config import MemoryConfig
+from langmem_plus.graph.afterwards import Afterwards
+from langmem_plus.graph.agent import Agent, agent_node
+from langmem_plus.graph.halves import RECALL, REMEMBER, Answered, Graph, Messages, make_services, stages
+from langmem_plus.records import Scope
+from langmem_plus.remember.record import is_incognito, record_assistant_node, record_user_node
+from langmem_plus.services import Services, Template, Update
+from langmem_plus.state import MemoryState
+
+
+def create_memory_graph(
+    agent: Agent,
+    *,
+    store: BaseStore | None = None,
+    model: str | BaseChatModel | None = None,
+    config: MemoryConfig | None = None,
+    scope: Scope | Template | None = None,
+    checkpointer: Checkpointer = None,
+) -> Graph:
+    """An agent that remembers: what matters is recalled before it answers, and what was said is stored after.
+
+    ``plan → retrieve → rerank → mmr → inject → record_user → agent → record_assistant``, and then ``remember``, which
+    only hands the rest to the background; with ``background=False`` in the settings the chain
+    ``extract → reconcile → summarize → evict`` follows before the run ends.
+
+    Args:
+        agent: a chat model; a callable or Runnable over ``{"messages": [...]}``; a compiled graph with a
+            ``memory_context`` channel (declare `MemoryState`), which gets the recalled text there; or any compiled
+            graph with ``messages``, which gets it in that one call's messages, so that its own per-call checkpoint
+            holds it, but never the thread. Only new messages are taken from it. A graph's tokens are streamed with
+            ``subgraphs=True``, as with every subgraph.
+        store: where memories are kept; it is closed over, not compiled in. None uses the store of the parent graph or
+            of the platform.
+        model: draws facts out, decides and summarises, as ``provider:model`` or as a chat model; None uses rules.
+        config: the settings; None reads them from the environment.
+        scope: whose memory, when it is always the same; or a namespace template such as ``("memories", "{user_id}")``.
+            None takes ``user_id``, ``space`` and ``thread_id`` from the run's context or configuration.
+        checkpointer: keeps the thread's messages between runs; recalled text is never in them.
+
+    Raises:
+        ConfigError: the agent isn't any of these, or a setting names something that can't be built. The graph itself
+            raises MissingStoreError without a store and MissingIdentityError without a user.
+    """
+    services = make_services(store=store, model=model, config=config, scope=scope)
+    return build_memory_graph(agent, services, checkpointer)
+
+
+def build_memory_graph(agent: Agent, services: Services, checkpointer: Checkpointer = None) -> Graph:
+    """The memory graph over services that exist already."""
+    recall = stages(RECALL, services)
+    # The store is left out of compile(): a graph that carries one doesn't load on LangGraph's platform.
+    builder = StateGraph(MemoryState, input_schema=Messages, output_schema=Answered)
+    nodes = [
+        *recall,
+        ("record_user", record_user_node(services)),
+        ("agent", agent_node(agent, services, [node for _, node in recall])),
+        ("record_assistant", record_assistant_node(services)),
+        *([("remember", remember_node(services))] if services.config.background else stages(REMEMBER, services)),
+    ]
+    builder.add_sequence(nodes).add_edge(START, nodes[0][0]).add_edge(nodes[-1][0], END)
+    return builder.compile(checkpointer=checkpointer, name="memory")
+
+
+def remember_node(services: Services) -> Runnable[MemoryState, Update]:
+    """Hand the thread to the background; an incognito thread has nothing to remember."""
+    afterwards = Afterwards(services)
+
+    def node(state: MemoryState, config: RunnableConfig) -> Update:
+        if not is_incognito(services, config):
+            afterwards.submit(services.find_scope(config), services.find_store())
+        return {}
+
+    async def anode(state: MemoryState, config: RunnableConfig) -> Update:
+        return node(state, config)
+
+    return RunnableLambda(node, anode, name="remember")
