@@ -174,7 +174,8 @@ _ENGLISH = (
         "fact",
         4,
         rf"{_I}{_ADV}(?:own|drive|speak|play|teach|run|manage|attend|volunteer|coach|belong|raise|collect|"
-        rf"practi[sc]e|commute|spend|weigh|earn|pay|use|go to)\b(?! (?:it|this|that|these)\b)",
+        rf"practi[sc]e|commute|spend|spending|weigh|earn|earning|pay|paying|owe|use|using|taking|attending|"
+        rf"practi[sc]ing|go to)\b(?! (?:it|this|that|these)\b)",
     ),
     _cue(
         "fact",

@@ -32,10 +32,22 @@ _NUMBER = re.compile(
     rf"\s?°?[CF]\b)?(?:[\s-]+(?P<noun>[^\W\d_]+))?",
     re.IGNORECASE,
 )
+_STANDS = re.compile(
+    r"\b(?:now|currently|so far|in total|total of|these days|at the moment|no longer|anymore)\b", re.IGNORECASE
+)
 _CHANGED = re.compile(
-    r"\b(?:now|currently|so far|in total|total of|these days|at the moment|increased|raised|extended|reduced|"
-    r"decreased|dropped|"
-    r"adjusted|updated|grew|grown|gone (?:up|down)|went (?:up|down)|reached|changed|up to|down to|no longer|anymore)\b",
+    r"\b(?:increased|raised|extended|expanded|reduced|lowered|decreased|dropped|cut|adjusted|updated|changed|grew|"
+    r"grown|"
+    r"gone (?:up|down)|went (?:up|down)|fell|fallen|risen|rose|improved|reached)\b(?!.*\bfrom\b).*\b(?:to|"
+    r"reached)\b|\breached\b",
+    re.IGNORECASE,
+)
+_STATE = re.compile(
+    r"^I(?:['’]m| am|['’]ve| have)? (?:(?:now|currently|usually|normally|typically|generally|still|already) )*"
+    r"(?:own|owns|have|has|got|spend|spends|spending|pay|pays|paying|earn|earns|earning|weigh|weighs|save|saves|"
+    r"saving|owe|"
+    r"owes|sleep|sleeps|commute|commutes)\b|^(?:my|our) [^,;]{2,60}? (?:is|are|costs?|lasts?|takes?) (?:(?:now|"
+    r"about|around) )*[$€£\d]",
     re.IGNORECASE,
 )
 _MOVED = re.compile(
@@ -57,9 +69,11 @@ _CUE_STEMS = frozenset(
         "now currently so far total increased raised extended reduced decreased dropped adjusted updated grew grown "
         "gone went "
         "reached changed about around nearly almost roughly new recent recently just actually already current have got "
-        "rescheduled postponed moved pushed shifted delayed kept keep like really also at per"
+        "rescheduled postponed moved pushed shifted delayed kept keep like really also at per need want plan try "
+        "aim set go make"
     )
 )
+_ASIDE = re.compile(r",? (?:which|so|because|since|considering|where|who)\b.*$", re.IGNORECASE)
 _UNNAMED = re.compile(r"\b(?:ones|them|these|those|it)\b", re.IGNORECASE)
 _OWNS = re.compile(r"\b(?:own|owns|have|has|got)\b", re.IGNORECASE)
 _SHARED = 2  # content words that two statements about one thing have in common, its unit among them
@@ -75,8 +89,9 @@ class Quantity:
         unit: what is counted; ``when`` for dates.
         frame: stems of the other words, which say of what.
         names: the names in the statement, casefolded.
-        says_change: whether the statement tells a change, or how things stand now.
-        lasts: whether it is how long something has lasted.
+        changed: whether the statement tells that it changed.
+        stands: whether it tells how things stand now.
+        lasts: whether it holds until it changes: how long something has lasted, what one owns, pays or weighs.
         once: whether it belongs to one occasion, such as last week.
     """
 
@@ -85,7 +100,8 @@ class Quantity:
     unit: str
     frame: frozenset[str]
     names: frozenset[str]
-    says_change: bool
+    changed: bool
+    stands: bool
     lasts: bool
     once: bool
 
@@ -93,7 +109,9 @@ class Quantity:
         """Whether this statement tells what became of the older one's number or date."""
         if (self.subject, self.unit) != (older.subject, older.unit) or self.value == older.value:
             return False
-        if self.once or older.once or not (self.says_change or (self.lasts and older.lasts)):
+        if self.once or (older.once and not self.changed):
+            return False
+        if not (self.changed or self.stands or (self.lasts and older.lasts)):
             return False
         smaller, larger = sorted((self.frame, older.frame), key=len)
         shared = len(smaller & larger) + (self.unit != "when")
@@ -105,14 +123,15 @@ class Quantity:
 @functools.lru_cache(maxsize=16_384)
 def find_quantity(text: str, speaker: str | None = None) -> Quantity | None:
     """The one number or date of a statement; None where there is none, or several."""
-    subject, rest = canonical(text, speaker)
+    subject, rest = canonical(_ASIDE.sub("", text), speaker)
     undated = _VERSION.sub(" ", _WHEN.sub(" ", rest))
     dates = [match[0].casefold() for match in _WHEN.finditer(rest)]
     found = list(_NUMBER.finditer(undated))
     who = frozenset(name.casefold() for name in names(text) if not _WHEN.search(name) and not re.match(_MONTHS, name))
     if len(dates) == 1 and not found:
         frame = frozenset(tokens(undated)) - _CUE_STEMS
-        return Quantity(subject, dates[0], "when", frame, who, bool(_MOVED.search(rest)), False, False)
+        moved = bool(_MOVED.search(rest))
+        return Quantity(subject, dates[0], "when", frame, who, moved, stands=False, lasts=False, once=False)
     if len(found) != 1 or _UNNAMED.search(rest):
         return None
     number = found[0]
@@ -121,8 +140,16 @@ def find_quantity(text: str, speaker: str | None = None) -> Quantity | None:
     frame = frozenset(tokens(undated.replace(number["value"], " "))) - _CUE_STEMS - frozenset(unit_stems)
     if not frame and _OWNS.search(rest):
         frame = frozenset({"own"})
-    once = bool(_ONCE.search(rest)) or (bool(dates) and not _CHANGED.search(rest))
-    lasts = bool(_LASTS.search(rest))
+    changed, stands = bool(_CHANGED.search(rest)), bool(_STANDS.search(rest))
+    once = bool(_ONCE.search(rest)) or (bool(dates) and not changed and not stands)
     return Quantity(
-        subject, number["value"].casefold(), unit_stems[0], frame, who, bool(_CHANGED.search(rest)), lasts, once
+        subject,
+        number["value"].casefold(),
+        unit_stems[0],
+        frame,
+        who,
+        changed,
+        stands,
+        lasts=bool(_LASTS.search(rest) or _STATE.match(rest)),
+        once=once,
     )
