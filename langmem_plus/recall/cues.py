@@ -1,6 +1,6 @@
 """The words that `plan` looks for, by language, and how they are found: whole words, whatever the case and punctuation.
 
-Lists are lower case and without punctuation. Scripts without spaces are matched character by character.
+Lists are casefolded (ß is ss) and without punctuation. Scripts without spaces are matched character by character.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ GREETINGS_AND_THANKS = _phrases(
     thanks a lot, thanks a bunch, many thanks, thank you so much, thank you very much, thanks so much,
     much appreciated, i appreciate it, appreciate it, you are welcome, you're welcome, no problem, no worries,
     never mind, nevermind, sorry,
-    hallo, guten morgen, guten tag, guten abend, gute nacht, moin, servus, grüß gott, gruezi, grüezi, tschüss, tschüß,
+    hallo, guten morgen, guten tag, guten abend, gute nacht, moin, servus, grüss gott, gruezi, grüezi, tschüss,
     auf wiedersehen, bis später, bis bald, bis dann, bis morgen, ciao, danke, danke schön, dankeschön, danke dir,
     vielen dank, herzlichen dank, besten dank, danke sehr, tausend dank, bitte schön, gern geschehen,
     schönen tag noch,

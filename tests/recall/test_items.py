@@ -1,0 +1,101 @@
+"""Items of any program are read as records; what can't be recalled is left out and counted."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Any
+
+import pytest
+from langgraph.store.base import SearchItem
+
+from langmem_plus.config import MemoryConfig
+from langmem_plus.recall.items import Found, Wanted, choose, find_text, read_item, read_items
+from langmem_plus.records import MemoryRecord, Scope
+
+NOW = dt.datetime(2026, 3, 1, 12, tzinfo=dt.UTC)
+ANN = Scope(user_id="ann", thread_id="now")
+
+
+def item(value: dict[str, Any], key: str = "k", score: float | None = None) -> SearchItem:
+    """A search result of a foreign store."""
+    return SearchItem(ANN.namespace, key, value, NOW, NOW, score)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ({"text": "tea"}, "tea"),
+        ({"content": "tea"}, "tea"),
+        ({"kind": "Memory", "content": {"content": "tea"}}, "tea"),
+        ({"text": " ", "content": "tea"}, "tea"),
+        ({"kind": "Profile", "content": {"name": "Änne", "age": 3}}, 'Profile: {"age": 3, "name": "Änne"}'),
+        ({"content": {"likes": "茶"}}, '{"likes": "茶"}'),
+        ({"text": 3}, None),
+        ({"text": ""}, None),
+        ({"content": {}}, None),
+        ({"content": {"content": ""}}, None),
+        ({}, None),
+    ],
+)
+def test_the_text_is_found_where_programs_write_it(value: dict[str, Any], text: str | None) -> None:
+    """Ours, plain ones, and both shapes of langmem."""
+    assert find_text(value) == text
+    record = read_item(item(value), ANN)
+    assert (record.text if record else None) == text
+    assert record is None or (record.role, record.id, record.user_id, record.created_at) == ("memory", "k", "ann", NOW)
+
+
+def test_our_own_record_is_read_whole() -> None:
+    """What was stored comes back equal."""
+    record = MemoryRecord(id="k", text="tea", user_id="ann", role="user", tags=["drinks"], metadata={"name": "Ann"})
+    assert read_item(item(record.to_value()), ANN) == record
+
+
+def test_fields_that_fit_are_taken_from_a_foreign_value() -> None:
+    """A field of another type, or another program's, doesn't hide the memory."""
+    value = {"text": "tea", "tags": ["drinks"], "importance": "very", "user_id": 7, "colour": "green", "id": "other"}
+    record = read_item(item(value), ANN)
+    assert record is not None
+    assert (record.tags, record.importance, record.user_id, record.id) == (["drinks"], 0.0, "ann", "k")
+
+
+def test_a_state_that_nobody_knows_is_not_recalled() -> None:
+    """A status written by hand that isn't one may mean "retired"."""
+    assert read_item(item({"text": "tea", "status": "retired"}), ANN) is None
+
+
+def read(*items: SearchItem, **wanted: Any) -> Found:
+    """Read items with the defaults, changed as asked."""
+    fields = {"scope": ANN, "query": "tea", "limit": 10, "config": MemoryConfig(), "now": NOW, **wanted}
+    found = Found()
+    read_items(Wanted(**fields), items, found)
+    return found
+
+
+def test_what_is_not_in_force_is_counted_by_its_kind() -> None:
+    """Tombstones, summaries, expired and unreadable values never become hits."""
+    found = read(
+        item({"text": "a", "status": "superseded"}, "1"),
+        item({"text": "b", "status": "pending"}, "2"),
+        item({"text": "c", "role": "summary"}, "3"),
+        item({"text": "d", "expires_at": "2026-03-01T12:00:00Z"}, "4"),
+        item({"text": "e", "expires_at": "2026-03-01T12:00:01Z"}, "5"),
+        item({"colour": "green"}, "6"),
+    )
+    assert [hit.text for hit in found.hits.values()] == ["e"]
+    assert found.counts == {"inactive": 3, "expired": 1, "unreadable": 1}
+
+
+def test_an_item_of_two_searches_is_one_hit_at_its_better_score() -> None:
+    """The same record may be found by two filters."""
+    found = read(item({"text": "a"}, score=0.2), item({"text": "a"}, score=0.7), item({"text": "a"}, score=0.1))
+    assert [hit.scores for hit in found.hits.values()] == [{"store": 0.7}]
+
+
+def test_an_unranked_page_is_ranked_by_words() -> None:
+    """A store that can't rank: the limit keeps those that share words with the query, wherever they stood."""
+    found = read(*(item({"text": f"filler {n}"}, str(n)) for n in range(20)), item({"text": "she drinks tea"}, "t"))
+    wanted = Wanted(ANN, "green tea", 5, MemoryConfig(), NOW)
+    hits, report = choose(wanted, found)
+    assert report.counts["candidates"] == 5
+    assert {hit.record.id: hit.scores["coverage"] for hit in hits}["t"] == 0.5
