@@ -40,7 +40,7 @@ REPLY_TOKENS = 3  # every call ends with the opening of the reply
 
 # A cut moves back to the last sentence end, else to the last space, if that stands in the last third.
 _LAST_PART = 2 / 3
-_SENTENCE_END = re.compile(r"[.!?…]+[\"'”’)\]]*(?=\s)|[。！？｡]+[」』”’）]*|\n")
+_SENTENCE_END = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’)\]]*+(?=\s)|[。！？｡]++[」』”’）]*+|\n")
 _SPACE = re.compile(r"\s+")
 # Blocks that repeat what stands in `tool_calls`.
 _REPEATED = frozenset({"tool_use", "tool_call", "tool_call_chunk", "input_json_delta", "function_call"})

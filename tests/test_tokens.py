@@ -246,6 +246,13 @@ def test_a_clip_prefers_the_end_of_a_sentence() -> None:
     assert found.clip("x" * 30, 10) == "x" * 10
 
 
+def test_long_runs_are_clipped_in_linear_time() -> None:
+    """Long runs of one character are no reason to hang, wherever the cut falls."""
+    for run in (".", "a", " ", "\n", "。", "é", "\u0301", "\u200d", "ab. "):
+        for found in (ToktokCounter(), ApproximateCounter(), CharacterCounter()):
+            assert found.count(found.clip(run * 200_000, 3000)) <= 3000
+
+
 def test_special_tokens_are_text() -> None:
     """A text that looks like a special token counts as text and raises nothing."""
     assert ToktokCounter().count("<|endoftext|>") > 1

@@ -22,8 +22,9 @@ Answer = TypeVar("Answer", bound=BaseModel)
 
 _ROUNDS = 8  # each round mends one layer of faults; answers are seldom more than three deep
 _OPENINGS = 20  # unclosed brackets that are looked into, so that a long broken text is read in linear time
+_MENDABLE = 8_000  # characters; answers are far shorter, and mending takes more than linear time
 _THOUGHT = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
-_THOUGHT_END = re.compile(r".*</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
+_THOUGHT_END = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
 _THOUGHT_START = re.compile(r"<think(?:ing)?>.*", re.DOTALL | re.IGNORECASE)
 _FENCED = re.compile(r"```[\w-]*[ \t]*\n?(.*?)(?:```|\Z)", re.DOTALL)
 _OPENING = re.compile(r"[{\[]")
@@ -49,7 +50,7 @@ def read_message(message: BaseMessage, schema: type[Answer]) -> Answer | None:
 
 def read_text(text: str, schema: type[Answer]) -> Answer | None:
     """The answer in a text; None when nothing in it fits."""
-    spoken = _THOUGHT_START.sub("", _THOUGHT_END.sub("", _THOUGHT.sub("", text)))
+    spoken = _THOUGHT_START.sub("", _THOUGHT_END.split(_THOUGHT.sub("", text))[-1])
     for piece in (*_FENCED.findall(spoken), spoken):
         for value in _candidates(list(_values(piece)), schema):
             if (answer := fit(value, schema)) is not None:
@@ -77,18 +78,19 @@ def _values(text: str) -> Iterator[Any]:
     place, unclosed = 0, 0
     while unclosed < _OPENINGS and (opening := _OPENING.search(text, place)):
         start = opening.start()
-        end, closed = _scan(text, start)
-        unclosed += not closed
-        place = end if closed else start + 1
-        value = _load(text[start:end]) if end > start + 1 else None
+        end, brackets = _scan(text, start)
+        unclosed += bool(brackets)
+        place = start + 1 if brackets else end
+        value = _load(text[start:end], brackets) if end > start + 1 else None
         if isinstance(value, dict | list):
             yield value
 
 
-def _scan(text: str, start: int) -> tuple[int, bool]:
-    """Where the value that opens at ``start`` ends; if it is cut off, where its last complete part ends, and False."""
-    open_brackets: list[str] = []
-    quoted, is_value, whole, place = False, False, start, start
+def _scan(text: str, start: int) -> tuple[int, str]:
+    """Where the value that opens at ``start`` ends; if it is cut off, where its last complete part ends, and the
+    brackets that are missing there."""
+    stack: list[str] = []
+    quoted, is_value, whole, depth, place = False, False, start, 0, start
     while place < len(text):
         letter = text[place]
         if quoted:
@@ -96,34 +98,36 @@ def _scan(text: str, start: int) -> tuple[int, bool]:
                 place += 1
             elif letter == '"':
                 quoted = False
-                if is_value or open_brackets[-1] == "[":  # a key without its value isn't complete
-                    whole = place + 1
+                if is_value or stack[-1] == "]":  # a key without its value isn't complete
+                    whole, depth = place + 1, len(stack)
         elif letter == '"':
             quoted = True
         elif letter == ":":
             is_value = True
         elif letter in "{[":
-            open_brackets.append(letter)
+            stack.append("}" if letter == "{" else "]")
             is_value = False
         elif letter in "}]":
-            open_brackets.pop()
-            whole = place + 1
-            if not open_brackets:
-                return whole, True
+            stack.pop()
+            whole, depth = place + 1, len(stack)
+            if not stack:
+                return whole, ""
         elif letter == ",":
-            whole, is_value = place, False
+            whole, depth, is_value = place, len(stack), False
         place += 1
-    return whole, False
+    return whole, "".join(reversed(stack[:depth])) or "?"
 
 
-def _load(text: str) -> Any:
+def _load(text: str, missing: str) -> Any:
     try:
-        return json.loads(text, strict=False)
+        return json.loads(text + missing, strict=False)
     except (ValueError, RecursionError):
-        try:
-            return json_repair.loads(text)
-        except (ValueError, RecursionError):
+        if len(text) > _MENDABLE:
             return None
+    try:
+        return json_repair.loads(text)
+    except (ValueError, LookupError, RecursionError):
+        return None
 
 
 def fit(value: Any, schema: type[Answer]) -> Answer | None:

@@ -194,6 +194,10 @@ def test_any_text_is_read_or_refused(text: str) -> None:
     assert read_text(text, Notes) is None or isinstance(read_text(text, Notes), Notes)
 
 
-def test_a_long_broken_text_is_read_in_linear_time() -> None:
-    """Ten thousand unclosed brackets are no reason to hang."""
-    assert read_text("[{" * 10_000, Steps) is None
+def test_long_texts_are_read_in_linear_time() -> None:
+    """A megabyte of prose, of brackets, of thoughts or of quotes is no reason to hang."""
+    for text in ("[{" * 500_000, "word " * 200_000, "<think>" + "hm " * 300_000, '{"notes": [' + "it's " * 200_000):
+        assert read_text(text, Steps) is None
+    assert read_text("word " * 200_000 + GOOD, Steps) == ONE
+    many = '{"notes": [' + '"x", ' * 100_000
+    assert len(read_text(many, Loose).notes) == 100_000  # type: ignore[union-attr]
