@@ -6,6 +6,7 @@ A value comes from, first wins: an argument, an environment variable (``LANGMEM_
 
 from __future__ import annotations
 
+import logging
 import os
 import tomllib
 from pathlib import Path
@@ -16,12 +17,17 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 
 from langmem_plus.errors import ConfigError
 
+logger = logging.getLogger(__name__)
+
 GROUPS = ("store", "recall", "inject", "remember", "control")
 CONFIG_FILE_VARIABLE = "LANGMEM_PLUS_CONFIG_FILE"
 
 
-def _knob(group: str, default: Any, description: str, **bounds: Any) -> Any:
-    return Field(default, description=description, json_schema_extra={"group": group}, **bounds)
+def _knob(group: str, default: Any, description: str, *, planned: bool = False, **bounds: Any) -> Any:
+    """A setting; a planned one is accepted, so that settings files and presets stay whole, and says so when set."""
+    if planned:
+        description = description.removesuffix(".") + " (planned: not in effect in this version)."
+    return Field(default, description=description, json_schema_extra={"group": group, "planned": planned}, **bounds)
 
 
 class MemoryConfig(BaseSettings):
@@ -39,14 +45,16 @@ class MemoryConfig(BaseSettings):
     memory_path: Path = _knob("store", Path("./memory_db"), "The folder that holds the Markdown files and the indexes.")
     embeddings: str = _knob("store", "local", "The embedder: local, none, or provider:model as LangChain names it.")
     dense_index: Literal["auto", "exact", "chroma"] = _knob(
-        "store", "auto", "How vectors are searched: exactly, in Chroma, or Chroma above ann_threshold."
+        "store", "auto", "How vectors are searched: exactly, in Chroma, or Chroma above ann_threshold.", planned=True
     )
-    ann_threshold: int = _knob("store", 20_000, "Vectors in a namespace above which Chroma takes over.", ge=1)
+    ann_threshold: int = _knob(
+        "store", 20_000, "Vectors in a namespace above which Chroma takes over.", ge=1, planned=True
+    )
     sync_interval: float = _knob(
         "store", 1.0, "Seconds between two looks at the files for edits made by hand.", ge=0, le=86_400
     )
-    start_watcher: bool = _knob("store", False, "Watch the files and pick up edits at once.")
-    versioning: bool = _knob("store", False, "Keep the files' history in git.")
+    start_watcher: bool = _knob("store", False, "Watch the files and pick up edits at once.", planned=True)
+    versioning: bool = _knob("store", False, "Keep the files' history in git.", planned=True)
     durable: bool = _knob("store", False, "Flush files and folders to the disk before a put returns.")
     open_namespaces: int = _knob("store", 64, "Namespace databases kept open at a time.", ge=1, le=4096)
     embed_batch: int = _knob("store", 64, "Texts embedded in one call when a backlog is worked off.", ge=1, le=4096)
@@ -128,12 +136,20 @@ class MemoryConfig(BaseSettings):
     summary_refresh_turns: int = _knob("remember", 6, "Turns after which the summary is refreshed.", ge=1)
     summary_max_items: int = _knob("remember", 7, "Points in a summary at most.", ge=1, le=100)
     summary_source_max_turns: int = _knob("remember", 120, "Turns that one summary reads at most.", ge=1)
-    compress: bool = _knob("remember", True, "Replace old messages of a long thread by their summary.")
-    threshold_tokens: int = _knob("remember", 10_000, "Tokens of a thread above which it is compressed.", ge=1)
-    hard_limit_tokens: int | None = _knob("remember", None, "Tokens above which compression doesn't wait.", ge=1)
-    recent_messages_to_keep: int = _knob("remember", 10, "Messages that compression leaves whole.", ge=1)
-    archive_conversations: bool = _knob("remember", False, "Keep a searchable archive of what was compressed.")
-    compress_deletes_turns: bool = _knob("remember", False, "Soft-delete stored turns together with compression.")
+    compress: bool = _knob("remember", True, "Replace old messages of a long thread by their summary.", planned=True)
+    threshold_tokens: int = _knob(
+        "remember", 10_000, "Tokens of a thread above which it is compressed.", ge=1, planned=True
+    )
+    hard_limit_tokens: int | None = _knob(
+        "remember", None, "Tokens above which compression doesn't wait.", ge=1, planned=True
+    )
+    recent_messages_to_keep: int = _knob("remember", 10, "Messages that compression leaves whole.", ge=1, planned=True)
+    archive_conversations: bool = _knob(
+        "remember", False, "Keep a searchable archive of what was compressed.", planned=True
+    )
+    compress_deletes_turns: bool = _knob(
+        "remember", False, "Soft-delete stored turns together with compression.", planned=True
+    )
     max_entries: int = _knob("remember", 10_000, "Records a namespace keeps before the weakest are evicted.", ge=1)
     evict_roles: tuple[Literal["memory", "user", "assistant"], ...] = _knob(
         "remember", ("memory",), "The roles that max_entries counts and eviction takes."
@@ -141,14 +157,18 @@ class MemoryConfig(BaseSettings):
     evict_by: Literal["score", "age"] = _knob("remember", "score", "What makes a record weak: its score or its age.")
     score_stale_hours: float = _knob("remember", 24.0, "Hours after which stored scores are computed anew.", ge=0)
     turn_ttl_days: float | None = _knob("remember", None, "Days after which verbatim turns expire.", gt=0)
-    retention_days: float | None = _knob("remember", None, "Days after which unpinned records are retired.", gt=0)
+    retention_days: float | None = _knob(
+        "remember", None, "Days after which unpinned records are retired.", gt=0, planned=True
+    )
     strict: bool = _knob("remember", False, "Raise when memory fails instead of answering without it.")
 
     # control
     incognito_default: bool = _knob("control", False, "Start every thread without memory.")
-    tombstone_hours: float = _knob("control", 24.0, "Hours for which a deleted record can be brought back.", ge=0)
+    tombstone_hours: float = _knob(
+        "control", 24.0, "Hours for which a deleted record can be brought back.", ge=0, planned=True
+    )
     review: Literal["none", "conflicts", "all"] | None = _knob(
-        "control", None, "Which decisions wait for the owner's approval."
+        "control", None, "Which decisions wait for the owner's approval.", planned=True
     )
 
     def __init__(self, **values: Any) -> None:
@@ -158,6 +178,7 @@ class MemoryConfig(BaseSettings):
             raise ConfigError(_explain(error)) from error
         except SettingsError as error:  # a list in the environment that isn't JSON
             raise ConfigError(f'{error}: {error.__cause__}. Lists are JSON, such as ["last time"].') from error
+        _tell_planned(self)
 
     @classmethod
     def settings_customise_sources(
@@ -246,6 +267,24 @@ def knob_group(name: str) -> str:
     """The group of a knob: one of `GROUPS`."""
     extra = MemoryConfig.model_fields[name].json_schema_extra
     return str(extra["group"]) if isinstance(extra, dict) else ""
+
+
+def is_planned(name: str) -> bool:
+    """Whether a knob is accepted but has no effect yet."""
+    extra = MemoryConfig.model_fields[name].json_schema_extra
+    return isinstance(extra, dict) and bool(extra["planned"])
+
+
+_TOLD: set[str] = set()
+
+
+def _tell_planned(config: MemoryConfig) -> None:
+    """Say once a process that a setting which somebody changed has no effect yet."""
+    for name, field in MemoryConfig.model_fields.items():
+        value = getattr(config, name)
+        if is_planned(name) and value != field.default and name not in _TOLD:
+            _TOLD.add(name)
+            logger.warning("%s=%r is planned and not in effect in this version", name, value)
 
 
 def read_toml(path: Path) -> dict[str, Any]:
