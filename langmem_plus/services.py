@@ -12,7 +12,7 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
@@ -22,21 +22,16 @@ from langgraph.store.base import BaseStore
 
 from langmem_plus.config import MemoryConfig
 from langmem_plus.errors import ConfigError, MissingStoreError
+from langmem_plus.providers import Reranker
 from langmem_plus.records import MemoryReport, Scope, utc_now
 from langmem_plus.state import MemoryState
+
+__all__ = ["Reranker", "Services", "Template", "Update", "current_runtime", "emit_report", "find_identity", "stage"]
 
 logger = logging.getLogger(__name__)
 
 Update = dict[str, Any]
 Template = tuple[str, ...]
-
-
-class Reranker(Protocol):
-    """Scores texts against a query: one number in [0, 1] a text, in the order given, on an absolute scale."""
-
-    def __call__(self, query: str, texts: list[str]) -> list[float]:
-        """The relevance of each text to the query."""
-        ...
 
 
 @dataclass(frozen=True)
