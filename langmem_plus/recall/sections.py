@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from langmem_plus.fence import escape, fold
 from langmem_plus.recall.overlap import spoken
 from langmem_plus.recall.tail import CUT_MARK, clip_bytes, size
-from langmem_plus.records import Choice, MemoryHit, MemoryRecord
+from langmem_plus.records import Choice, MemoryHit, MemoryRecord, unique
 from langmem_plus.tokens import TokenCounter
 
 # A record that is cut shorter than this says too little; the lowest ranked give way instead.
@@ -70,7 +70,7 @@ class Section:
 def record_line(record: MemoryRecord, body: str) -> str:
     """``[role] text (when it was said; where it comes from)`` on one line, delimiters escaped."""
     sources = [_short(source) for source in (record.source_ids or [record.id])[:SHOWN_SOURCES]]
-    origin = "; ".join((record.said_at.date().isoformat(), *sources))
+    origin = "; ".join((record.said_at.date().isoformat(), *unique(sources)))
     return escape(f"[{record.role}] {body} ({fold(origin)})")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import itertools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -343,4 +344,4 @@ def test_relevance_is_in_bounds_and_keeps_the_order(rows: list[tuple[float, floa
     relevance, _ = relevance_of("x", hits, MemoryConfig(relevance=mode))
     assert ((relevance >= 0) & (relevance <= 1)).all()
     by_store = sorted(range(len(rows)), key=lambda n: (-rows[n][0], -relevance[n]))
-    assert all(relevance[a] >= relevance[b] - 1e-12 for a, b in zip(by_store, by_store[1:], strict=False))
+    assert all(relevance[a] >= relevance[b] - 1e-12 for a, b in itertools.pairwise(by_store))

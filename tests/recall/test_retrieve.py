@@ -173,6 +173,7 @@ class Counting(InMemoryStore):
         self.batches: list[list[Any]] = []
 
     def batch(self, ops: Any) -> list[Any]:
+        """As InMemoryStore, and counted."""
         self.batches.append(list(ops))
         return super().batch(self.batches[-1])
 
