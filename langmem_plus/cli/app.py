@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from click.exceptions import ClickException
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from langmem_plus.cli import conversation, evaluation
@@ -246,21 +245,15 @@ app.add_typer(evaluation.app, name="eval")
 def main() -> None:
     """Run the command line; an error becomes one line on standard error and an exit code."""
     try:
-        code = app(standalone_mode=False)
-    except ClickException as error:
-        error.show()
-        code = error.exit_code
-    except (KeyboardInterrupt, typer.Abort):
-        code = 130
+        app()
     except BrokenPipeError:
         # The reader has gone (`… | head`): nothing is left to say, also not while the interpreter closes its files.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = 0
     except LangMemPlusError as error:
         errors.print(f"[bold red]error[/] {type(error).__name__}:", end=" ")
-        errors.print(str(error), markup=False, highlight=False)
-        code = _exit_code(error)
-    sys.exit(code or 0)
+        errors.print(str(error), markup=False, highlight=False, soft_wrap=True)
+        sys.exit(_exit_code(error))
+    sys.exit(0)
 
 
 def _exit_code(error: LangMemPlusError) -> int:

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
+from rich.text import Text
 
 from langmem_plus.cli.output import console, errors, print_json
 from langmem_plus.client import MemoryClient
@@ -114,7 +115,7 @@ def print_parts(parts: Sequence[Part]) -> None:
 def print_settings(groups: Mapping[str, Sequence[str]], values: Mapping[str, Any]) -> None:
     """Every setting with its value and its sentence."""
     for group, names in groups.items():
-        table = Table(title=f"[{group}]", title_justify="left", box=None, show_header=False, pad_edge=False)
+        table = Table(title=Text(f"[{group}]"), title_justify="left", box=None, show_header=False, pad_edge=False)
         table.add_column(style="bold", no_wrap=True)
         table.add_column(style="cyan", max_width=30, overflow="fold")
         table.add_column(ratio=1)

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from langmem_plus.records import Choice, MemoryHit, MemoryRecord, MemoryReport
 
-STAGES = ("words", "dense", "relevance", "recency", "importance", "total")
+STAGES = ("words", "dense", "cosine", "coverage", "relevance", "recency", "importance")
 _STYLES = {"memory": "green", "user": "cyan", "assistant": "magenta", "summary": "yellow"}
 
 console = Console()
@@ -36,33 +36,24 @@ def role_text(role: str) -> Text:
     return Text(role, style=_STYLES.get(role, ""))
 
 
-def hit_table(hits: Sequence[MemoryHit], title: str | None = None) -> Table:
-    """Hits, best first, with the score of each stage."""
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
-    table.add_column("#", justify="right")
-    table.add_column("id", no_wrap=True)
-    table.add_column("role", no_wrap=True)
-    table.add_column("said", no_wrap=True)
+def hit_table(hits: Sequence[MemoryHit]) -> Table:
+    """Hits, best first, with the score of each stage below the text."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("#", "id", "role", "said", "total"):
+        table.add_column(name, no_wrap=True, justify="right" if name in ("#", "total") else "left")
     table.add_column("text", ratio=1)
-    for stage in STAGES:
-        table.add_column(stage, justify="right", no_wrap=True)
     for rank, hit in enumerate(hits, 1):
         record = hit.record
-        scores = [f"{hit.scores[stage]:.2f}" if stage in hit.scores else "–" for stage in STAGES]
-        table.add_row(
-            str(rank),
-            record.id[:8],
-            role_text(record.role),
-            f"{record.said_at:%Y-%m-%d}",
-            speaker_text(record),
-            *scores,
-        )
+        stages = " · ".join(f"{name} {hit.scores[name]:.2f}" for name in STAGES if name in hit.scores)
+        text = speaker_text(record).append(f"\n{stages}", style="dim")
+        total = f"{hit.scores.get('total', 0):.2f}"
+        table.add_row(str(rank), record.id[:8], role_text(record.role), f"{record.said_at:%Y-%m-%d}", total, text)
     return table
 
 
-def record_table(records: Sequence[MemoryRecord], title: str | None = None) -> Table:
+def record_table(records: Sequence[MemoryRecord]) -> Table:
     """Records as a list."""
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
+    table = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("id", "role", "said", "importance"):
         table.add_column(name, no_wrap=True, justify="right" if name == "importance" else "left")
     table.add_column("text", ratio=1)

@@ -1,0 +1,217 @@
+"""The command line as a person and a program meet it."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from langmem_plus.cli import main
+
+MESSAGES = [
+    {"role": "user", "content": "I moved to Lyon.", "id": "m1", "created_at": "2023-05-08T12:00:00Z"},
+    {"role": "assistant", "content": "How do you like it?", "id": "m2", "created_at": "2023-05-08T12:00:05Z"},
+    {"role": "user", "content": "My sister is called Ines.", "id": "m3", "created_at": "2023-05-08T12:01:00Z"},
+]
+
+
+class Shell:
+    """Runs commands in this process, in a folder of their own."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+        self.monkeypatch, self.capsys, self.folder = monkeypatch, capsys, folder
+        monkeypatch.setenv("LANGMEM_PLUS_MEMORY_PATH", str(folder / "memory"))
+        monkeypatch.setenv("LANGMEM_PLUS_EMBEDDINGS", "none")
+        monkeypatch.chdir(folder)
+
+    def __call__(self, *arguments: str, input: str = "") -> tuple[int, str, str]:
+        """Run a command; returns its exit code, output and errors."""
+        self.monkeypatch.setattr(sys, "argv", ["langmem-plus", *arguments])
+        self.monkeypatch.setattr(sys, "stdin", io.StringIO(input))
+        with pytest.raises(SystemExit) as exit_:
+            main()
+        output = self.capsys.readouterr()
+        return int(exit_.value.code or 0), output.out, output.err
+
+    def json(self, *arguments: str, input: str = "") -> Any:
+        """Run a command that succeeds and answers with JSON."""
+        code, out, err = self(*arguments, "--json", input=input)
+        assert code == 0, err
+        return json.loads(out)
+
+
+@pytest.fixture
+def shell(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Shell:
+    """A shell in an empty folder."""
+    return Shell(monkeypatch, capsys, tmp_path)
+
+
+def test_add_search_list_show(shell: Shell) -> None:
+    """What is added is found, listed and shown with its file; a fact was drawn out of it."""
+    added = shell.json("add", "My wife is called Anne", "--user", "alice")
+    assert {record["role"] for record in added} == {"user", "memory"}
+    hits = shell.json("search", "what is my wife called?", "--user", "alice")
+    assert "Anne" in hits[0]["record"]["text"]
+    assert {"relevance", "recency", "importance", "total"} <= hits[0]["scores"].keys()
+    listed = shell.json("list", "--user", "alice", "--role", "memory")
+    assert [record["text"] for record in listed] == ["My wife is called Anne"]
+    shown = shell.json("show", listed[0]["id"][:8], "--user", "alice")
+    assert Path(shown["file"]).read_text(encoding="utf-8").endswith("---\nMy wife is called Anne\n")
+
+
+def test_tables_show_the_same(shell: Shell) -> None:
+    """Without --json the same stands in tables."""
+    shell("add", "My wife is called Anne", "--user", "alice")
+    for command in (("search", "wife", "--user", "alice"), ("list", "--user", "alice")):
+        code, out, _ = shell(*command)
+        assert code == 0
+        assert "Anne" in out
+
+
+def test_an_edited_file_counts(shell: Shell) -> None:
+    """A fact that is changed in an editor is what the next search finds."""
+    shell("add", "My wife is called Anne", "--user", "alice")
+    fact = shell.json("list", "--user", "alice", "--role", "memory")[0]
+    file = Path(shell.json("show", fact["id"], "--user", "alice")["file"])
+    file.write_text(file.read_text(encoding="utf-8").replace("Anne", "Marie"), encoding="utf-8")
+    hits = shell.json("search", "my wife Marie", "--user", "alice")
+    assert "Marie" in hits[0]["record"]["text"]
+
+
+def test_nothing_found_is_exit_code_1(shell: Shell) -> None:
+    """A search, a list or an id without a result says so on standard error and exits with 1."""
+    for command in (("search", "tea"), ("list",), ("show", "nonsense")):
+        code, out, err = shell(*command, "--user", "alice")
+        assert code == 1
+        assert not out.strip()
+        assert err.strip()
+
+
+def test_empty_json_is_still_json(shell: Shell) -> None:
+    """A program gets an empty list, not an empty answer."""
+    code, out, _ = shell("search", "tea", "--user", "alice", "--json")
+    assert (code, json.loads(out)) == (1, [])
+
+
+def test_wrong_usage_is_exit_code_2(shell: Shell) -> None:
+    """A missing option or an unknown command exits with 2 and names it."""
+    code, _, err = shell("search", "tea")
+    assert code == 2
+    assert "--user" in err
+    code, _, err = shell("remember")
+    assert code == 2
+
+
+def test_wrong_settings_are_exit_code_3(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A wrong setting or a blank user is one line that names the value, without a traceback."""
+    code, _, err = shell("list", "--user", " ")
+    assert code == 3
+    assert "user_id" in err
+    monkeypatch.setenv("LANGMEM_PLUS_TOP_K", "0")
+    code, _, err = shell("list", "--user", "alice")
+    assert code == 3
+    assert "top_k" in err
+    assert "Traceback" not in err
+
+
+def test_unreadable_files_are_exit_code_4(shell: Shell) -> None:
+    """A file that can't be imported is named, with the place where reading stopped."""
+    code, _, err = shell("import", "missing.json", "--user", "alice")
+    assert code == 4
+    assert "missing.json" in err
+    (shell.folder / "broken.json").write_text('[{"role": "user"', encoding="utf-8")
+    code, _, err = shell("import", "broken.json", "--user", "alice")
+    assert code == 4
+    assert "line 1" in err
+
+
+def test_import_twice_stores_once(shell: Shell) -> None:
+    """An import keeps the messages' own times and ids, and can be run again after an interruption."""
+    (shell.folder / "chat.json").write_text(json.dumps(MESSAGES), encoding="utf-8")
+    first = shell.json("import", "chat.json", "--user", "alice")
+    assert (first["messages"], first["stored"]) == (3, 3)
+    again = shell.json("import", "chat.json", "--user", "alice")
+    assert (again["messages"], again["stored"]) == (3, 0)
+    turns = [record for record in shell.json("list", "--user", "alice") if record["role"] == "user"]
+    assert {turn["observed_at"][:19] for turn in turns} == {"2023-05-08T12:00:00", "2023-05-08T12:01:00"}
+    assert {"m1", "m3"} <= {source for turn in turns for source in turn["source_ids"]}
+
+
+def test_chat_remembers_across_threads(shell: Shell) -> None:
+    """What is said in one thread is recalled in another; /why and /memories show it; the end of the input ends it."""
+    code, out, _ = shell("chat", "--user", "alice", "--thread", "a", input="My wife is called Anne\n/quit\n")
+    assert code == 0
+    code, out, _ = shell("chat", "--user", "alice", "--thread", "b", input="What is my wife called?\n/why\n/memories\n")
+    assert code == 0
+    assert "Anne" in out
+    assert "recalled" in out
+
+
+def test_demo_learns_and_recalls(shell: Shell) -> None:
+    """The demo shows facts being remembered in one thread, recalled in the other, and where they are."""
+    code, out, err = shell("demo")
+    assert code == 0, err
+    assert "remembered" in out
+    assert "recalled" in out
+    friday = out.split("friday")[1]
+    assert "Anne" in friday
+    assert "Grenoble" in out.split("what is known now")[1]
+    assert "Lyon" not in out.split("what is known now")[1]
+
+
+def test_demo_can_be_run_again(shell: Shell) -> None:
+    """A second run stores nothing twice."""
+    shell("demo")
+    first = shell.json("list", "--user", "sam", "--space", "demo", "--limit", "1000")
+    shell("demo")
+    second = shell.json("list", "--user", "sam", "--space", "demo", "--limit", "1000")
+    assert {record["id"] for record in second if record["role"] == "user"} == {
+        record["id"] for record in first if record["role"] == "user"
+    }
+
+
+def test_doctor_and_config(shell: Shell) -> None:
+    """doctor names what is in use and how to get the rest; config lists every setting with its sentence."""
+    parts = shell.json("doctor")
+    assert {"name", "in_use", "state"} <= parts[0].keys()
+    code, out, _ = shell("config")
+    assert code == 0
+    assert "top_k" in out
+    assert "[recall]" in out
+
+
+def test_eval_recall(shell: Shell) -> None:
+    """Recall is measured on a file of LoCoMo's form."""
+    sample = {
+        "sample_id": "s1",
+        "conversation": {
+            "speaker_a": "Ann",
+            "speaker_b": "Bob",
+            "session_1_date_time": "1:56 pm on 8 May, 2023",
+            "session_1": [
+                {"speaker": "Ann", "dia_id": "D1:1", "text": "I adopted a turtle."},
+                {"speaker": "Bob", "dia_id": "D1:2", "text": "I have been baking bread."},
+            ],
+        },
+        "qa": [{"question": "Who adopted a turtle?", "answer": "Ann", "evidence": ["D1:1"], "category": 4}],
+    }
+    (shell.folder / "locomo.json").write_text(json.dumps([sample]), encoding="utf-8")
+    result = shell.json("eval", "recall", "locomo.json")
+    assert result["questions"] == 1
+    assert result["recall_at_5"] == 1.0
+
+
+def test_output_to_a_closed_pipe_is_no_error(tmp_path: Path) -> None:
+    """`langmem-plus config | head -1` ends quietly."""
+    environment = {**os.environ, "LANGMEM_PLUS_MEMORY_PATH": str(tmp_path)}
+    code = "from langmem_plus.cli import main; main()"
+    command = f'"{sys.executable}" -c "{code}" config | head -1'
+    done = subprocess.run(command, shell=True, env=environment, capture_output=True, text=True, check=False, timeout=60)
+    assert done.stdout
+    assert "Traceback" not in done.stderr
