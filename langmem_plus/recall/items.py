@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,6 +19,10 @@ from langmem_plus.recall.query import message_text
 from langmem_plus.records import ROLES, TURN_ROLES, Choice, MemoryHit, MemoryRecord, MemoryReport, Scope
 from langmem_plus.text import tokens
 
+Place = tuple[tuple[str, ...], str]
+Window = tuple[set[str], set[tuple[str, str]]]  # the ids of messages, and their roles and words
+
+_FIELDS = frozenset(MemoryRecord.model_fields)
 _SPEAKERS = {"human": "user", "ai": "assistant"}
 
 
@@ -52,15 +57,11 @@ class Wanted:
 
 @dataclass
 class Found:
-    """What came back, as it is read."""
+    """What came back, as it is read, by its place in the store: hits, and why other items are none."""
 
-    hits: dict[tuple[tuple[str, ...], str], MemoryHit] = field(default_factory=dict)
-    counts: dict[str, int] = field(default_factory=dict)
-    choices: list[Choice] = field(default_factory=list)
-
-    def count(self, name: str) -> None:
-        """One more of a kind."""
-        self.counts[name] = self.counts.get(name, 0) + 1
+    hits: dict[Place, MemoryHit] = field(default_factory=dict)
+    left_out: dict[Place, str] = field(default_factory=dict)
+    choices: dict[Place, Choice] = field(default_factory=dict)
 
 
 def read_item(item: Item, scope: Scope) -> MemoryRecord | None:
@@ -78,7 +79,7 @@ def read_item(item: Item, scope: Scope) -> MemoryRecord | None:
         "created_at": item.created_at,
         "updated_at": item.updated_at,
     }
-    own = {name: value for name, value in item.value.items() if name in MemoryRecord.model_fields and value is not None}
+    own = {name: value for name, value in item.value.items() if name in _FIELDS and value is not None}
     for _ in range(2):
         try:
             return MemoryRecord(**{**basis, **own, "id": item.key, "text": text})
@@ -106,32 +107,40 @@ def find_text(value: Mapping[str, Any]) -> str | None:
     return f"{kind}: {body}" if isinstance(kind, str) and kind else body
 
 
-def read_items(wanted: Wanted, items: Sequence[SearchItem], found: Found) -> None:
-    """Read one answer into ``found``: what can be recalled as a hit, the rest counted by its kind."""
-    window = _window(wanted.messages)
+def read_items(wanted: Wanted, items: Sequence[SearchItem], found: Found) -> int:
+    """Read one answer into ``found``; returns how many of its items can be recalled."""
+    window, usable = _window(wanted.messages), 0
     for item in items:
-        record = read_item(item, wanted.scope)
         place = (item.namespace, item.key)
-        if record is None:
-            found.count("unreadable")
-        elif record.status != "active" or record.role == "summary":
-            found.count("inactive")
-        elif record.expires_at is not None and record.expires_at <= wanted.now:
-            found.count("expired")
-        elif record.role not in wanted.roles or not _in_scope(record, wanted):
-            found.count("out_of_scope")
-        elif _is_seen(record, wanted, window):
-            found.count("in_window")
-            found.choices.append(
-                Choice(id=record.id, text=record.text, kept=False, reason="it still stands in the conversation")
-            )
-        else:
-            hit = MemoryHit(
-                record=record, namespace=item.namespace, scores=_scores(item), vector=getattr(item, "vector", None)
-            )
-            known = found.hits.get(place)
-            if known is None or hit.scores.get("store", -1.0) > known.scores.get("store", -1.0):
-                found.hits[place] = hit
+        if place in found.left_out:
+            continue
+        record = read_item(item, wanted.scope)
+        reason = _objection(record, wanted, window)
+        if record is None or reason:
+            found.left_out[place] = reason or "unreadable"
+            if record is not None and reason == "in_window":
+                said = "it still stands in the conversation"
+                found.choices[place] = Choice(id=record.id, text=record.text, kept=False, reason=said)
+            continue
+        usable += 1
+        scores, known = _scores(item), found.hits.get(place)
+        if known is None or scores.get("store", -1.0) > known.scores.get("store", -1.0):
+            vector = getattr(item, "vector", None)
+            found.hits[place] = MemoryHit(record=record, namespace=item.namespace, scores=scores, vector=vector)
+    return usable
+
+
+def _objection(record: MemoryRecord | None, wanted: Wanted, window: Window) -> str | None:
+    """Why a record isn't recalled, in one word for the report's counts; None for one that is."""
+    if record is None:
+        return "unreadable"
+    if record.status != "active" or record.role == "summary":
+        return "inactive"
+    if record.expires_at is not None and record.expires_at <= wanted.now:
+        return "expired"
+    if record.role not in wanted.roles or not _in_scope(record, wanted):
+        return "out_of_scope"
+    return "in_window" if _is_seen(record, wanted, window) else None
 
 
 def _scores(item: SearchItem) -> dict[str, float]:
@@ -145,12 +154,12 @@ def _in_scope(record: MemoryRecord, wanted: Wanted) -> bool:
     return own or record.role == "archive" or not strict
 
 
-def _window(messages: Sequence[BaseMessage]) -> tuple[set[str], set[tuple[str, str]]]:
+def _window(messages: Sequence[BaseMessage]) -> Window:
     ids = {message.id for message in messages if message.id}
     return ids, {(_SPEAKERS.get(message.type, ""), message_text(message)) for message in messages}
 
 
-def _is_seen(record: MemoryRecord, wanted: Wanted, window: tuple[set[str], set[tuple[str, str]]]) -> bool:
+def _is_seen(record: MemoryRecord, wanted: Wanted, window: Window) -> bool:
     """Whether the model sees these words anyway, or the caller asked to leave them out."""
     origins = {record.id}
     if record.role in TURN_ROLES:
@@ -175,5 +184,5 @@ def choose(wanted: Wanted, found: Found) -> tuple[list[MemoryHit], MemoryReport]
         best = sorted(unranked, key=lambda hit: -hit.scores.get("coverage", 0.0))[: wanted.limit]
         kept = {id(hit) for hit in best}
         hits = [hit for hit in hits if "store" in hit.scores or id(hit) in kept]
-    report = MemoryReport(counts={"candidates": len(hits), **found.counts}, choices=found.choices)
-    return hits, report
+    counts = {"candidates": len(hits), **Counter(found.left_out.values())}
+    return hits, MemoryReport(counts=counts, choices=list(found.choices.values()))

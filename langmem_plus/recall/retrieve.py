@@ -49,35 +49,27 @@ def first_ops(wanted: Wanted) -> list[SearchOp]:
     return ops
 
 
-def second_ops(wanted: Wanted, ops: Sequence[SearchOp], results: Sequence[list[SearchItem]]) -> list[SearchOp]:
+def second_ops(
+    wanted: Wanted, ops: Sequence[SearchOp], results: Sequence[Sequence[SearchItem]], usable: Sequence[int]
+) -> list[SearchOp]:
     """The searches to run once more, because a full answer left too little to choose from.
 
     A store that can't rank gives an arbitrary page: more of it is read, and ranked here. A page that was mostly
     retired records is asked for again with those in force alone.
     """
     again: list[SearchOp] = []
-    for op, items in zip(ops, results, strict=True):
+    for op, items, count in zip(ops, results, usable, strict=True):
         if len(items) < op.limit:
             continue
         wider = max(op.limit, wanted.config.keyword_pool)
         if op.query and all(item.score is None for item in items) and wider > op.limit:
             again.append(op._replace(limit=wider))
-            continue
-        trial = Found()
-        read_items(wanted, items, trial)
-        if 2 * len(trial.hits) < len(items) and not op.filter:
+        elif 2 * count < len(items):
             force: dict[str, Any] = {"status": "active"}
             if "document" not in wanted.roles:
                 force["role"] = {"$ne": "document"}
-            again.append(op._replace(filter=force))
+            again.append(op._replace(filter={**force, **(op.filter or {})}))
     return again
-
-
-def _read_all(wanted: Wanted, results: Sequence[Sequence[SearchItem]]) -> tuple[list[MemoryHit], MemoryReport]:
-    found = Found()
-    for items in results:
-        read_items(wanted, items, found)
-    return choose(wanted, found)
 
 
 def _ops(wanted: Wanted, summary: bool) -> tuple[list[Op], list[SearchOp]]:
@@ -98,9 +90,12 @@ def fetch(
     """Ask the store, twice if the first answer left too little; with the thread's summary where it is wanted."""
     ops, searches = _ops(wanted, summary)
     item, results = _split(store.batch(ops), searches)
-    if again := second_ops(wanted, searches, results):
-        results += store.batch(again)  # type: ignore[arg-type]  # only searches, so only lists of items
-    hits, report = _read_all(wanted, results)
+    found = Found()
+    usable = [read_items(wanted, items, found) for items in results]
+    if again := second_ops(wanted, searches, results, usable):
+        for items in _split(store.batch(again), again)[1]:
+            read_items(wanted, items, found)
+    hits, report = choose(wanted, found)
     return hits, item, report
 
 
@@ -110,9 +105,12 @@ async def afetch(
     """As `fetch`."""
     ops, searches = _ops(wanted, summary)
     item, results = _split(await store.abatch(ops), searches)
-    if again := second_ops(wanted, searches, results):
-        results += await store.abatch(again)  # type: ignore[arg-type]  # as above
-    hits, report = _read_all(wanted, results)
+    found = Found()
+    usable = [read_items(wanted, items, found) for items in results]
+    if again := second_ops(wanted, searches, results, usable):
+        for items in _split(await store.abatch(again), again)[1]:
+            read_items(wanted, items, found)
+    hits, report = choose(wanted, found)
     return hits, item, report
 
 

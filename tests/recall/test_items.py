@@ -83,7 +83,8 @@ def test_what_is_not_in_force_is_counted_by_its_kind() -> None:
         item({"colour": "green"}, "6"),
     )
     assert [hit.text for hit in found.hits.values()] == ["e"]
-    assert found.counts == {"inactive": 3, "expired": 1, "unreadable": 1}
+    _, report = choose(Wanted(ANN, "tea", 10, MemoryConfig(), NOW), found)
+    assert report.counts == {"candidates": 1, "inactive": 3, "expired": 1, "unreadable": 1}
 
 
 def test_an_item_of_two_searches_is_one_hit_at_its_better_score() -> None:
