@@ -195,7 +195,17 @@ def _prepare(model: BaseChatModel, method: str, messages: Sequence[BaseMessage],
     except (NotImplementedError, ValueError, TypeError, AttributeError) as error:
         logger.debug("the model doesn't offer %s: %s", method, error)
         return None
-    return _Call(runnable, ask_for_json(messages, schema) if method == "json_mode" else list(messages))
+    asked = ask_for_json(messages, schema) if method == "json_mode" else list(messages)
+    return _Call(_without_parsing(runnable), asked)
+
+
+def _without_parsing(runnable: Runnable[Any, Any]) -> Runnable[Any, Any]:
+    """The model's part of a chain for structured output, whose raw message is all that is read.
+
+    LangChain calls the model in a thread of a pool, which the process's exit would wait for without any bound.
+    """
+    steps = getattr(getattr(runnable, "first", None), "steps__", None)
+    return steps["raw"] if isinstance(steps, dict) and list(steps) == ["raw"] else runnable
 
 
 def _read(output: Any, schema: type[Answer]) -> tuple[str, Answer | None]:
@@ -210,11 +220,20 @@ def _read(output: Any, schema: type[Answer]) -> tuple[str, Answer | None]:
         raise ModelAnswerError(f"the model refused to answer: {output['parsing_error']}")
     if not isinstance(raw, BaseMessage):
         return "", parsed if isinstance(parsed, schema) else None
+    if refusal := _refusal(raw):
+        raise ModelAnswerError(f"the model refused to answer: {refusal}")
     arguments = [call["args"] for call in getattr(raw, "tool_calls", ())]
     text = raw.text or (json.dumps(arguments) if arguments else "")
     if not text and isinstance(parsed, schema):
         return "", parsed
     return text, read_message(raw, schema)
+
+
+def _refusal(message: BaseMessage) -> str | None:
+    """What OpenAI's protocol says in place of an answer: beside the content, or as a part of it."""
+    parts = [part for part in message.content if isinstance(part, dict) and part.get("type") == "refusal"]
+    said = message.additional_kwargs.get("refusal") or next((part.get("refusal") for part in parts), None)
+    return str(said) if said else None
 
 
 def _resolved(model: BaseChatModel) -> BaseChatModel:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
@@ -118,17 +115,11 @@ def reranker_part(config: MemoryConfig) -> Part:
 
 
 def dense_index_part(config: MemoryConfig) -> Part:
-    """What searches vectors."""
-    name, remedy = "dense index", "Run: pip install 'langmem-plus[chroma]'"
-    if config.dense_index == "exact":
-        return Part(name, "exact search", detail="as configured")
-    if find_spec("chromadb") is not None:
-        above = "" if config.dense_index == "chroma" else f"exact search up to {config.ann_threshold} vectors, then "
-        return Part(name, f"{above}Chroma {_version('chromadb')}")
+    """What searches vectors: always the exact search, until an approximate one comes."""
     if config.dense_index == "chroma":
-        return Part(name, "exact search", "missing", "chromadb is not installed", remedy)
-    slow = f"chromadb is not installed; above {config.ann_threshold} vectors search gets slower"
-    return Part(name, "exact search", "degraded", slow, remedy)
+        wish = "dense_index=chroma is planned and not in effect in this version"
+        return Part("dense index", "exact search", "degraded", wish, "Set dense_index to auto or exact.")
+    return Part("dense index", "exact search", detail="every vector is compared, whatever their number")
 
 
 def chat_model_part(config: MemoryConfig) -> Part:
@@ -145,17 +136,8 @@ def chat_model_part(config: MemoryConfig) -> Part:
 
 
 def git_part(config: MemoryConfig) -> Part:
-    """What keeps the files' history."""
-    found = shutil.which("git")
-    if not config.versioning:
-        return Part("git", "not used", detail="versioning is off")
-    if found is None:
-        return Part("git", "none", "missing", "versioning is on, and there is no git", "Install git, or turn it off.")
-    return Part("git", found)
-
-
-def _version(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "of unknown version"
+    """What keeps the files' history: nothing yet."""
+    if config.versioning:
+        wish = "versioning is planned and not in effect in this version"
+        return Part("git", "not used", "degraded", wish, "Keep the folder in a git repository of your own.")
+    return Part("git", "not used", detail="versioning is off")

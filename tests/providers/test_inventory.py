@@ -26,10 +26,9 @@ def parts(**settings: Any) -> dict[str, Part]:
 
 def hide(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
     """Make packages look as if they weren't installed."""
-    import sys
 
     real = importlib.util.find_spec
-    for place in (onnx_runtime, minilm, tokens, sys.modules["langmem_plus.providers.inventory"]):
+    for place in (onnx_runtime, minilm, tokens):
         monkeypatch.setattr(place, "find_spec", lambda name: None if name in names else real(name))
 
 
@@ -58,11 +57,17 @@ def test_what_is_missing_has_a_remedy(monkeypatch: pytest.MonkeyPatch, caplog: p
     states = {name: (part.in_use, part.state) for name, part in found.items()}
     assert states["embeddings"] == ("none", "missing")
     assert states["tokens"] == ("approximate", "degraded")
-    assert states["dense index"] == ("exact search", "degraded")
+    assert states["dense index"] == ("exact search", "ok")
     assert all(part.remedy.startswith("Run: pip install") for part in found.values() if part.state != "ok")
     assert not caplog.records
-    assert parts(dense_index="chroma")["dense index"].state == "missing"
-    assert parts(dense_index="exact", embeddings="none")["dense index"].state == "ok"
+
+
+def test_what_is_planned_is_not_claimed() -> None:
+    """A setting that has no effect yet shows as such, with what does the work meanwhile."""
+    found = parts(dense_index="chroma", versioning=True)
+    for name, in_use in (("dense index", "exact search"), ("git", "not used")):
+        assert (found[name].in_use, found[name].state) == (in_use, "degraded")
+        assert "planned" in found[name].detail
 
 
 def test_embedders_of_all_kinds(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -106,12 +111,3 @@ def test_chat_models(monkeypatch: pytest.MonkeyPatch) -> None:
     assert missing.state == "missing" and "key" in missing.detail
     served = parts(model="local-model", base_url="http://127.0.0.1:1/v1")["chat model"]
     assert (served.state, served.in_use) == ("ok", "local-model at http://127.0.0.1:1/v1")
-
-
-def test_git_matters_when_it_is_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """git is needed only with versioning on."""
-    monkeypatch.setattr(shutil, "which", lambda name: None)
-    assert parts()["git"].state == "ok"
-    assert parts(versioning=True)["git"].state == "missing"
-    monkeypatch.setattr(shutil, "which", lambda name: "/usr/bin/git")
-    assert parts(versioning=True)["git"].in_use == "/usr/bin/git"
