@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import concurrent.futures.thread  # noqa: F401 - so that its own hook at exit is registered before ours, and runs after it
 import contextvars
 import datetime as dt
 import logging
@@ -28,6 +29,10 @@ from langmem_plus.config import MemoryConfig
 from langmem_plus.records import utc_now
 
 logger = logging.getLogger(__name__)
+
+# When atexit's functions run, thread pools refuse work already, and models and graphs may need one. The hook by which
+# concurrent.futures closes its pools runs before that; where a Python hasn't got it, atexit has to do.
+_register_at_exit: Callable[[Callable[[], None]], object] = getattr(threading, "_register_atexit", atexit.register)
 
 Key = tuple[Hashable, ...]
 KEPT_FAILURES = 100  # the newest failures that stay readable; all are counted
@@ -104,7 +109,7 @@ class Background:
             before = self._waiting.get(key)
             self._waiting[key] = _Job(key, work, config, due=before.due if before else 0.0)
             if self._thread is None and not self._draining:
-                atexit.register(self._drain)
+                _register_at_exit(self._drain)
                 self._thread = threading.Thread(target=self._work_off, name="langmem-plus-background", daemon=True)
                 self._thread.start()
             self._changed.notify_all()

@@ -25,7 +25,7 @@ from langchain_core.exceptions import (
 )
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage
-from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.runnables import Runnable, RunnableConfig, RunnableParallel, RunnableSequence
 from langgraph.constants import TAG_NOSTREAM
 from pydantic import BaseModel, ValidationError
 
@@ -204,8 +204,10 @@ def _without_parsing(runnable: Runnable[Any, Any]) -> Runnable[Any, Any]:
 
     LangChain calls the model in a thread of a pool, which the process's exit would wait for without any bound.
     """
-    steps = getattr(getattr(runnable, "first", None), "steps__", None)
-    return steps["raw"] if isinstance(steps, dict) and list(steps) == ["raw"] else runnable
+    first = runnable.first if isinstance(runnable, RunnableSequence) else None
+    steps = first.steps__ if isinstance(first, RunnableParallel) else {}
+    # A binding would let inherited callbacks in again, beside those of a call's own config.
+    return steps["raw"].with_config(_config()) if list(steps) == ["raw"] else runnable
 
 
 def _read(output: Any, schema: type[Answer]) -> tuple[str, Answer | None]:

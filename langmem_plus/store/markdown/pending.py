@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import socket
 import time
 from collections.abc import Iterable
 from pathlib import Path
@@ -59,8 +60,9 @@ def claim(layout: Layout, namespace: Namespace, keys: Iterable[str], seconds: fl
     for key in keys:
         marker = _marker(folder, key)
         content = _read(marker)
-        if content and content["until"] <= now:
-            write_file(marker, json.dumps({**content, "until": now + seconds}), durable=False)
+        if content and (content["until"] <= now or _is_gone(content.get("owner"))):
+            lease = {"until": now + seconds, "owner": [socket.gethostname(), os.getpid()]}
+            write_file(marker, json.dumps({**content, **lease}), durable=False)
             taken.add(key)
     return taken
 
@@ -73,6 +75,19 @@ def release(layout: Layout, namespace: Namespace, keys: Iterable[str]) -> None:
         content = _read(marker)
         if content:
             write_file(marker, json.dumps({**content, "until": 0}), durable=False)
+
+
+def _is_gone(owner: Any) -> bool:
+    """Whether the process that holds a lease ran on this machine and runs no more: a crash must not cost a lease."""
+    if os.name == "nt" or not isinstance(owner, list) or len(owner) != 2 or owner[0] != socket.gethostname():
+        return False
+    try:
+        os.kill(int(owner[1]), 0)  # signal 0 only asks
+    except ProcessLookupError:
+        return True
+    except (OSError, ValueError, TypeError):
+        return False
+    return False
 
 
 def _read(marker: Path) -> dict[str, Any] | None:
