@@ -158,6 +158,18 @@ PRONOUNS = frozenset(
 )
 PRONOUNS_UNSPACED = ("他", "她", "它", "这个", "那个", "这里", "那里", "这些", "那些")
 
+# Words that a message begins with when it goes on from the one before.
+CONNECTIVES = frozenset(
+    """
+    and but or also then so yes no ok okay sure
+    und aber oder auch dann ja nein doch
+    et mais ou aussi alors puis oui non
+    y pero o también entonces sí no
+    """.split()  # noqa: SIM905 - as above
+) | {"what about", "how about"}
+CONNECTIVES_UNSPACED = ("呢", "は", "는", "은")
+FIRST_PERSON = frozenset({"i", "me", "my", "mine", "we", "us", "our", "ours"})
+
 
 def normalise(text: str) -> str:
     """Casefolded words, one space apart, without punctuation; apostrophes inside of words stay.

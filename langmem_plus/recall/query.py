@@ -7,12 +7,11 @@ from collections.abc import Iterable, Sequence
 from langchain_core.messages import BaseMessage, HumanMessage
 
 from langmem_plus.fence import strip_context
-from langmem_plus.recall.cues import PRONOUNS, PRONOUNS_UNSPACED
-from langmem_plus.text import words
+from langmem_plus.recall.cues import CONNECTIVES, CONNECTIVES_UNSPACED, FIRST_PERSON, PRONOUNS, PRONOUNS_UNSPACED
+from langmem_plus.text import tokens, words
 
-# Up to so many words a message is a fragment ("and Anne?"); up to so many, a pronoun in it can't be told apart.
-FRAGMENT_WORDS = 3
-PRONOMINAL_WORDS = 6
+# Up to so many words, a message that goes on from the one before can't be understood alone.
+LEANING_WORDS = 6
 # A search reads the beginning and the end of a long message: the question stands in one of them.
 QUERY_CHARACTERS = 2000
 CONTEXT_CHARACTERS = 300
@@ -65,9 +64,20 @@ def bounded(text: str, limit: int = QUERY_CHARACTERS) -> str:
 
 
 def leans(text: str) -> bool:
-    """Whether the words can't be understood alone: a fragment, or a short sentence with a third person in it."""
+    """Whether the words can't be understood alone: one word, or a short message that begins with a connective ("and
+    Anne?"), has a third person in it ("where does she live?"), or has nothing to search by ("why not?").
+
+    What is said in the first person stands alone: "who am I?".
+    """
     found = words(text)
-    if len(found) <= FRAGMENT_WORDS:
+    if len(found) <= 1:
         return True
-    pronominal = not PRONOUNS.isdisjoint(found) or any(pronoun in text for pronoun in PRONOUNS_UNSPACED)
-    return pronominal and len(found) <= PRONOMINAL_WORDS
+    if len(found) > LEANING_WORDS:
+        return False
+    if not CONNECTIVES.isdisjoint((found[0], " ".join(found[:2]))) or text.rstrip(" ?？").endswith(
+        CONNECTIVES_UNSPACED
+    ):
+        return True
+    if not PRONOUNS.isdisjoint(found) or any(pronoun in text for pronoun in PRONOUNS_UNSPACED):
+        return True
+    return not tokens(text) and FIRST_PERSON.isdisjoint(found)

@@ -38,7 +38,17 @@ def test_the_current_user_asks_not_a_tool() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["and Anne?", "Lyon?", "where does she live?", "What is it called?", "wo wohnt er jetzt?"]
+    "text",
+    [
+        "and Anne?",
+        "Lyon?",
+        "yes please",
+        "why not?",
+        "北京呢？",
+        "where does she live?",
+        "What is it called?",
+        "wo wohnt er jetzt?",
+    ],
 )
 def test_fragments_and_pronouns_lean_on_the_message_before(text: str) -> None:
     """The previous user's message stands before them."""
@@ -52,7 +62,15 @@ def test_fragments_and_pronouns_lean_on_the_message_before(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["where do I live?", "what is my wife called?", "What did my boss say about that new project?"]
+    "text",
+    [
+        "where do I live?",
+        "flurbin zorblax?",
+        "who am I?",
+        "Anne's birthday",
+        "what is my wife called?",
+        "What did my boss say about that new project?",
+    ],
 )
 def test_a_whole_question_stands_alone(text: str) -> None:
     """What was said before would only lead the search astray."""
