@@ -39,7 +39,7 @@ _ADV = (
     r"now|actually|truly|particularly|especially|totally|kind of|kinda|normally|mostly|recently|currently|already|"
     r"finally|officially|never|often|sometimes|rarely|only|mainly|regularly|have|both|all) )*"
 )
-_I = r"(?:I|we)(?:['’](?:m|ve|re)| am| are| have)? "
+_I = r"(?:(?:my [\w'’-]+(?: [A-Z][\w'’-]+)? and )?I|we)(?:['’](?:m|ve|re)| am| are| have)? "
 _NAME = r"(?:[A-Z][\w'’.-]*(?: [A-Z][\w'’.-]*){0,2}|(?:[Mm]y|[Oo]ur|[Tt]he|His|Her|Their) [\w-]+(?: [\w-]+)?)"
 _NOT_IT = (
     r"(?! (?:to (?:know|see|ask|hear|understand|get|be able)|how|your|the (?:idea|sound|look)|these|this|those|that)\b)"

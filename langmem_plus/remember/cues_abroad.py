@@ -87,7 +87,7 @@ FRENCH: tuple[Announcement, ...] = (
     (
         "fact",
         4,
-        r"(?:mon|ma|mes|notre|nos) (?!question|problème)[\w-]+ (?:s['’]appellent?|est|sont|a|habite|travaille)\b",
+        r"(?:mon|ma|mes|notre|nos) (?!question|problème)[\w-]+ (?:s['’]appelle(?:nt)?|est|sont|a|habite|travaille)\b",
     ),
 )
 SPANISH: tuple[Announcement, ...] = (

@@ -16,6 +16,7 @@ from langmem_plus.prompts import Change, Changes, fact_label
 from langmem_plus.records import Decision, Fact, MemoryRecord
 from langmem_plus.remember.rules import ADDITIVE, find_forgotten, related, replaces, same_subject
 from langmem_plus.remember.simhash import near_duplicate, negations
+from langmem_plus.remember.slots import find_slot
 from langmem_plus.remember.support import support
 
 FORGET = "forget"  # the key in a fact's metadata that marks a request to forget
@@ -216,8 +217,13 @@ class _Reading:
 
     def _holds(self, record: MemoryRecord, fact: Fact) -> bool:
         """Whether a record says what the fact says, so that the fact isn't lost."""
-        same_denial = bool(negations(fact.text)) == bool(negations(record.text))
-        return same_denial and support(fact.text, record.text) >= self.needed_support
+        if bool(negations(fact.text)) != bool(negations(record.text)):
+            return False
+        mine, theirs = find_slot(fact.text), find_slot(record.text)
+        if mine and theirs and mine.same_slot(theirs):
+            return mine.value == theirs.value
+        held = support(fact.text, record.text)
+        return held == 1 or held > self.needed_support
 
     def _forget(self, fact: Fact, record: MemoryRecord | None, reason: str) -> None:
         if record is None or record.pinned or record.manually_saved or record.id in self.retired:

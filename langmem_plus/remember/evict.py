@@ -17,7 +17,7 @@ from langmem_plus.config import MemoryConfig
 from langmem_plus.records import MemoryRecord, MemoryReport, Scope
 from langmem_plus.remember.decide import retire
 from langmem_plus.remember.record import is_incognito
-from langmem_plus.remember.steps import Batch, Steps, arun_steps, list_records, run_steps
+from langmem_plus.remember.steps import Batch, Steps, arun_steps, list_records, run_steps, write
 from langmem_plus.services import Services, Update, stage
 from langmem_plus.state import MemoryState
 
@@ -63,8 +63,7 @@ def evict_steps(services: Services, scope: Scope) -> Steps[MemoryReport]:
         records += yield from list_records(namespace, filter)
     reason = f"evicted: more than {config.max_entries} records"
     weakest = [retire(record, now, reason) for record in choose(records, config, now)]
-    if weakest:
-        yield Batch([PutOp(namespace, record.id, record.to_value()) for record in weakest])
+    yield from write([PutOp(namespace, record.id, record.to_value()) for record in weakest])
     return MemoryReport(counts={"evicted": len(weakest)})
 
 

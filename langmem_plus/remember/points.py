@@ -51,14 +51,15 @@ def extract_points(
         max_items: points at most.
         duplicate_distance: bits in which the fingerprints of near-duplicates may differ.
     """
-    said = [(turn, statement) for turn in turns if turn.role == "user" for statement in _statements(turn, max_items)]
     durable = [point for point in previous if not ends_question(point)]
+    weights: dict[str, int] = {}
     for turn in turns:
-        if turn.role == "user":
-            durable = _forget(durable, forget_requests(turn.text))
-    for _, statement in said:
-        durable = _merge(durable, statement.text, duplicate_distance)
-    weights = {" ".join(statement.text.split()): _weight(statement) for _, statement in said}
+        if turn.role != "user":
+            continue
+        durable = _forget(durable, forget_requests(turn.text))
+        for statement in _statements(turn, max_items):
+            durable = _merge(durable, statement.text, duplicate_distance)
+            weights[" ".join(statement.text.split())] = _weight(statement)
     question = open_question(turns)
     room = max_items - bool(question)
     newest = {text: place for place, text in enumerate(durable)}

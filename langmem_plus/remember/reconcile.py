@@ -41,6 +41,7 @@ from langmem_plus.remember.steps import (
     list_records,
     read_records,
     run_steps,
+    write,
 )
 from langmem_plus.services import Services, Update, stage
 from langmem_plus.state import MemoryState
@@ -176,8 +177,7 @@ def _reconcile(
         result.report.warnings += verdict.warnings
     done = [turn.model_copy(update={"extracted": True, "updated_at": now}) for turn in waiting.values()]
     ops = [*ledger.puts(namespace), *(PutOp(namespace, turn.id, turn.to_value()) for turn in done)]
-    if ops:
-        yield Batch(ops)
+    yield from write(ops)
     events = Counter(decision.event for decision in result.decisions if decision.fact or decision.target)
     result.report.counts = {name: events[event] for event, name in _COUNTED.items()}  # type: ignore[index]
     result.report.decisions = [describe(decision) for decision in result.decisions]

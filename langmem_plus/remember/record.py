@@ -19,7 +19,7 @@ from pydantic import TypeAdapter, ValidationError
 from langmem_plus.config import MemoryConfig
 from langmem_plus.fence import strip_context
 from langmem_plus.records import MemoryRecord, MemoryReport, Scope, Time, record_id
-from langmem_plus.remember.steps import Batch, Steps, arun_steps, get_records, run_steps
+from langmem_plus.remember.steps import Steps, arun_steps, get_records, run_steps, write
 from langmem_plus.services import Services, Update, current_runtime, find_identity, stage
 from langmem_plus.state import MemoryState
 
@@ -151,7 +151,7 @@ def store_turns(namespace: tuple[str, ...], turns: Sequence[MemoryRecord]) -> St
     known = yield from get_records(namespace, [turn.id for turn in turns])
     missing = {turn.id: turn for turn in turns if turn.id not in known}
     if missing:
-        yield Batch([PutOp(namespace, key, turn.to_value()) for key, turn in missing.items()])
+        yield from write([PutOp(namespace, key, turn.to_value()) for key, turn in missing.items()])
     return len(missing)
 
 

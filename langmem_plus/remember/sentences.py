@@ -42,7 +42,8 @@ _CONDITION = re.compile(
     r"aunque)\b",
     re.IGNORECASE,
 )
-_HALF_SUBJECT = re.compile(r"(?:\w[\w'’-]*\s?){1,3}")  # "my sister" of "my sister and I"
+# "my sister" of "my sister and I"
+_HALF_SUBJECT = re.compile(r"(?:(?:[Mm]y|[Oo]ur) [\w'’-]+(?: [A-Z][\w'’-]+)?|(?!(?:I|We)\b)[A-Z][\w'’-]+)")
 _LEAD = re.compile(
     rf"(?:(?:{_JOINED}|oh|ah|hey|hi|hello|ok|okay|well|yes|yeah|no|sure|great|thanks|anyway|actually|honestly|"
     rf"basically|"

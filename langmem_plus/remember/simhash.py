@@ -37,7 +37,7 @@ _NEUTRAL = (STOP_WORDS | frozenset(_FILLING.split())) - NEGATIONS - frozenset(_L
 _ADDRESS = re.compile(r"[\w.+-]+@[\w-]+\.[\w.]+|https?://\S+|www\.\S+|(?<!\w)[@#]\w+|(?<!\w)/?(?:[\w.-]+/)+[\w.-]*")
 _NUMBER = re.compile(r"(?:(?<![\w.])[-−])?\d+(?:[.,:/-]\d+)*")
 _SYMBOL = re.compile(r"[$€£¥₹%‰°±<>=≤≥≠+]")
-_WORD = re.compile(r"[^\W\d_](?:[\w-]|['’](?=\w\w\w))*")
+_WORD = re.compile(r"(?<!\w)[^\W\d_](?:[\w-]|['’](?=\w\w\w))*")
 _THOUSANDS = re.compile(r"(?<=\d)[,'’\u202f](?=\d{3}(?!\d))")
 
 

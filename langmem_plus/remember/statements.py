@@ -111,7 +111,8 @@ def _of_sentence(sentence: str) -> list[Statement]:
         if ends_question(clause) and not after_question and position == 0:
             continue
         if (cue := _cue(clause)) and (statement := _complete(clause, pieces[:position], sentence)):
-            found.append(Statement(_trim(statement), cue[0], cue[1]))
+            new = Statement(_trim(statement), cue[0], cue[1])
+            found = [*(other for other in found if other.text not in new.text), new]
     return found or (_relative(sentence) if after_question else [])
 
 

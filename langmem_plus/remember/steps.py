@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from langchain_core.messages import BaseMessage
-from langgraph.store.base import BaseStore, GetOp, Item, Op, SearchOp
+from langgraph.store.base import BaseStore, GetOp, Item, Op, PutOp, SearchOp
 from pydantic import BaseModel, ValidationError
 
 from langmem_plus.errors import ModelAnswerError
@@ -156,6 +156,37 @@ def get_records(namespace: Namespace, keys: Sequence[str]) -> Steps[dict[str, Me
         return {}
     items = yield Batch([GetOp(namespace, key) for key in keys])
     return {record.id: record for record in read_records([item for item in items if item], namespace)}
+
+
+def write(ops: Sequence[PutOp]) -> Steps[None]:
+    """Write everything in one batch.
+
+    Some stores (LangGraph's InMemoryStore with an index, for one) can't embed two equal texts in one batch, and refuse
+    it. There the writes are done in their order, in batches in which each text occurs once.
+    """
+    if not ops:
+        return
+    try:
+        yield Batch(ops)
+    except ValueError:
+        groups = _apart(ops)
+        if len(groups) == 1:
+            raise
+        for group in groups:
+            yield Batch(group)
+
+
+def _apart(ops: Sequence[PutOp]) -> list[list[PutOp]]:
+    groups: list[list[PutOp]] = [[]]
+    texts: set[object] = set()
+    for op in ops:
+        text = (op.value or {}).get("text")
+        if text in texts:
+            groups.append([])
+            texts = set()
+        groups[-1].append(op)
+        texts.add(text)
+    return groups
 
 
 def read_records(items: Iterable[Item], namespace: Namespace) -> list[MemoryRecord]:

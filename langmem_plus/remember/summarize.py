@@ -23,7 +23,7 @@ from langmem_plus.remember.extract import in_order
 from langmem_plus.remember.points import amend, extract_points, points_of, read_points, write_points
 from langmem_plus.remember.record import is_incognito
 from langmem_plus.remember.sentences import own_words
-from langmem_plus.remember.steps import Ask, Batch, Steps, arun_steps, get_records, list_records, run_steps
+from langmem_plus.remember.steps import Ask, Steps, arun_steps, get_records, list_records, run_steps, write
 from langmem_plus.services import Services, Update, stage
 from langmem_plus.state import MemoryState
 from langmem_plus.tokens import counter
@@ -125,8 +125,7 @@ def _amend_all(services: Services, scope: Scope, work: Work) -> Steps[None]:
         else:
             amended = retire(record, now, "nothing is left of it")
         ops.append(PutOp(scope.namespace, record.id, amended.to_value()))
-    if ops:
-        yield Batch(ops)
+    yield from write(ops)
 
 
 class _Thread:
@@ -158,7 +157,7 @@ class _Thread:
             return False
         record = make_summary(old, self.key, points, turns, self.scope, self.services.clock())
         record.source_ids = record.source_ids[-config.summary_source_max_turns :]
-        yield Batch([PutOp(namespace, self.key, record.to_value())])
+        yield from write([PutOp(namespace, self.key, record.to_value())])
         return True
 
     def _points(self, previous: Sequence[str], turns: Sequence[MemoryRecord], warnings: list[str]) -> Steps[list[str]]:

@@ -6,7 +6,7 @@ import re
 
 from langmem_plus.prompts import FactKind
 from langmem_plus.remember.simhash import names, numbers
-from langmem_plus.text import tokens, words
+from langmem_plus.text import STOP_WORDS, tokens, words
 
 LASTING: frozenset[FactKind] = frozenset({"preference", "instruction", "commitment", "goal"})
 CONFIDENT = 0.7  # confidence in kind and tags from which they count
@@ -17,8 +17,12 @@ _NARRATION = """
 user users name named call called say says said mention mentioned state stated ask asked want wants he she his her hers
 him they their them person people nutzer nutzerin benutzer benutzerin heißt seine seiner seinem seinen ihre ihrer sein
 utilisateur utilisatrice appelle son sa ses il elle usuario usuaria llama su sus él ella is has was are does
+der die das den dem des ein eine einen einem einer le la les un une du el los las una de al del
 """
-_UNSUPPORTED_NEEDED = frozenset(tokens(_NARRATION)) | frozenset(_NARRATION.split())
+_NARRATED = frozenset(tokens(_NARRATION)) | frozenset(_NARRATION.split())
+_OPENER = re.compile(
+    r"(?:^|[.!?;:]\s+)([A-Z][\w-]*[^\Ws])(?:['’]s\b| (?:is|was|has|had|will|can|and|[a-z]+s|[a-z]+ed)\b)"
+)
 _CHINESE_NARRATION = re.compile(r"用户|使用者|ユーザー|利用者|사용자|他的|她的|名叫|叫做|名字")
 _UNITS = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen"
@@ -39,9 +43,9 @@ def support(fact: str, source: str) -> float:
     source_numbers = {*numbers(source), *(_NUMBER_WORDS[word] for word in source_words if word in _NUMBER_WORDS)}
     if any(number not in source_numbers for number in numbers(fact)):
         return 0.0
-    wanted = [token for token in tokens(_CHINESE_NARRATION.sub(" ", fact)) if token not in _UNSUPPORTED_NEEDED]
-    known_names = {name.casefold() for name in names(fact)} - _UNSUPPORTED_NEEDED
-    if any(not _held(name, source_words, source_tokens) for part in known_names for name in words(part)):
+    wanted = [token for token in tokens(_CHINESE_NARRATION.sub(" ", fact)) if token not in _NARRATED]
+    people = {name.casefold() for name in (*names(fact), *_OPENER.findall(fact))} - _NARRATED - STOP_WORDS
+    if any(not _held(name, source_words, source_tokens) for part in people for name in words(part)):
         return 0.0
     if not wanted:
         return 1.0

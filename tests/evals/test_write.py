@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from langmem_plus.errors import ImportFileError
+from langmem_plus.evals.write import Score, evaluate_extraction, evaluate_reconciliation, word_f1
+
+
+def written(path: Path, data: Any) -> Path:
+    """A file with this JSON."""
+    path.write_text(json.dumps(data), encoding="utf-8")
+    return path
+
+
+def test_scores_add_up() -> None:
+    """Shares are of the sums, not means of shares; nothing found is not wrong."""
+    both = Score(2, 1, 4, 1) + Score(2, 2, 0, 0)
+    assert (both.precision, both.recall) == (0.75, 0.25)
+    assert (Score().precision, Score().recall) == (1.0, 1.0)
+
+
+def test_words_are_compared_by_their_stems() -> None:
+    """Stop words and "the user" say nothing."""
+    assert word_f1("I prefer green teas", "The user prefers green tea") == 1.0
+    assert word_f1("I prefer tea", "I live in Lyon") == 0.0
+
+
+def test_extraction_is_measured_on_both_halves(tmp_path: Path) -> None:
+    """Even entries are the tuned half, odd ones the reported half."""
+    data = [
+        {"kind": "preference", "gold": "I prefer tea.", "messages": [{"role": "user", "text": "I prefer tea."}]},
+        {
+            "kind": "preference",
+            "gold": "I prefer jazz.",
+            "messages": [{"role": "user", "text": "Hello! I have a cat."}],
+        },
+        {"text": "I like art. I live in Lyon.", "memories": [{"type": "fact", "content": "I live in Lyon."}]},
+    ]
+    halves = evaluate_extraction(written(tmp_path / "x.json", data))
+    assert halves.tuned["all"] == Score(found=3, right=2, expected=2, met=2)
+    assert halves.reported["all"] == Score(found=1, right=0, expected=1, met=0)
+    assert halves.tuned["fact"].recall == 1.0
+    assert halves.rows()[0][:4] == ("even (tuned)", "all", 2 / 3, 1.0)
+    assert json.dumps(halves.to_json())
+
+
+def test_reconciliation_is_measured_on_pairs_and_on_all_others(tmp_path: Path) -> None:
+    """Updates should retire; no entry's new statement may retire another entry's old one."""
+    pairs = [
+        ("I live in Paris.", "I moved to Lyon."),
+        ("I like coffee.", "I like tea."),
+        ("My dog is Rex.", "My dog is Max."),
+        ("I work at Acme.", "I no longer work at Acme."),
+    ]
+    data = [
+        {"id": f"q{place}", "kind": "update", "old": {"text": old}, "new": [{"text": new}]}
+        for place, (old, new) in enumerate(pairs)
+    ]
+    halves = evaluate_reconciliation(written(tmp_path / "x.json", data))
+    assert (halves.tuned["update"].recall, halves.reported["update"].recall) == (1.0, 0.5)
+    assert halves.tuned["unrelated"] == Score(tried=2)
+    assert halves.tuned["all"].precision == 1.0
+    assert json.dumps(halves.to_json())
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[1]", '[{"text": "x"}]', '[{"old": 1}]'])
+def test_other_files_are_refused_with_their_name(tmp_path: Path, text: str) -> None:
+    """The message says which file, and where it can be read what fits."""
+    path = tmp_path / "x.json"
+    path.write_text(text, encoding="utf-8")
+    for measure in (evaluate_extraction, evaluate_reconciliation):
+        with pytest.raises(ImportFileError, match=r"x\.json"):
+            measure(path)
+    with pytest.raises(ImportFileError, match="missing"):
+        evaluate_extraction(tmp_path / "missing.json")

@@ -1,0 +1,169 @@
+from __future__ import annotations
+
+import pytest
+
+from langmem_plus.fence import fence
+from langmem_plus.remember.statements import find_statements, forget_requests
+
+
+def texts(turn: str, limit: int = 3) -> list[str]:
+    """The texts of a turn's statements."""
+    return [statement.text for statement in find_statements(turn, limit)]
+
+
+@pytest.mark.parametrize(
+    ("turn", "kept"),
+    [
+        ("My wife is Anne.", ["My wife is Anne."]),
+        ("hi, i live in lyon and i work at acme", ["i live in lyon", "i work at acme"]),
+        ("I prefer tea, so can you find me a shop?", ["I prefer tea"]),
+        ("By the way, I've decided to learn the oboe. Any tips?", ["I've decided to learn the oboe."]),
+        ("Always answer in metric units when I ask about distances.", None),
+        ("From now on, call me Bob.", None),
+        ("We're going to Norway on May 12.", None),
+        ("My goal is to run a marathon.", None),
+        ("I'm allergic to peanuts!", None),
+        ("My sister and I own a bakery.", None),
+        ("I no longer eat meat.", None),
+        ("Anne prefers mild food.", None),
+        ("My brother's name is Tom.", None),
+    ],
+)
+def test_first_person_statements_are_kept_in_the_users_own_words(turn: str, kept: list[str] | None) -> None:
+    """Facts, preferences, standing instructions, decisions, plans with dates; nothing is rephrased."""
+    assert texts(turn) == (kept if kept is not None else [turn]) or texts(turn) == [turn.rstrip(".")]
+    assert all(text in turn for text in texts(turn))
+
+
+@pytest.mark.parametrize(
+    "turn",
+    [
+        "Do I like tea?",
+        "What is my wife called?",
+        "Can you tell me whether I live in Paris?",
+        "If I lived in Paris I would like it.",
+        "Suppose I have two cats.",
+        "Maybe I like jazz.",
+        "Thanks, that was great!",
+        "Got it, sounds good.",
+        "I'm not sure how to implement this.",
+        "I'd like to know more about Rome.",
+        "I have a question about Rome.",
+        "I need help with my code.",
+        "Never mind.",
+        "She has a dog.",
+        "```python\nI like = 'tea'\n```",
+        "> I like tea",
+        "[image]",
+        "",
+        "Wie heißt meine Frau?",
+        "¿Cómo se llama mi esposa?",
+        "我住在哪里?",
+        "如果我住在巴黎，我会很开心。",
+    ],
+)
+def test_questions_hypothetical_cases_hedges_and_thanks_hold_no_facts(turn: str) -> None:
+    """What isn't stated isn't remembered."""
+    assert texts(turn) == []
+
+
+@pytest.mark.parametrize(
+    "turn",
+    [
+        "Ich wohne in Köln.",
+        "Meine Frau heißt Anne.",
+        "Ich esse am liebsten Pizza.",
+        "Ich habe mich für das blaue Sofa entschieden.",
+        "J'habite à Lyon.",
+        "Ma femme s'appelle Anne.",
+        "Je préfère le thé.",
+        "Vivo en Madrid.",
+        "Me gusta el té verde.",
+        "Mi perro se llama Rex.",
+        "我住在上海。",
+        "我妻子叫安娜。",
+        "我不喜欢咖啡。",
+        "我对花生过敏。",
+    ],
+)
+def test_statements_in_other_languages_are_kept_byte_for_byte(turn: str) -> None:
+    """German, French, Spanish and Chinese, by their commonest forms."""
+    assert texts(turn) == [turn]
+
+
+def test_recalled_memories_are_not_extracted_again() -> None:
+    """Only what the user newly said is read."""
+    assert texts(fence("[memory] I like whisky.\n[memory] My wife is Bea.") + "\n\nI like tea.") == ["I like tea."]
+
+
+def test_a_clause_that_says_it_keeps_the_clause_that_names_it() -> None:
+    """A statement must be understood without its neighbours; where nothing names what "it" is, it is left out."""
+    turn = "I'm using Bootstrap and I prefer it over Foundation, can you help?"
+    assert texts(turn) == ["I'm using Bootstrap and I prefer it over Foundation"]
+    assert texts("I love it!") == []
+
+
+def test_a_relative_clause_in_a_question_tells_of_somebody() -> None:
+    """What a question takes for granted is said, too."""
+    assert texts("What can I cook for Crystal, who prefers mild flavors, tonight?") == [
+        "Crystal, who prefers mild flavors"
+    ]
+
+
+def test_at_most_so_many_the_weightiest_in_their_order() -> None:
+    """A preference outweighs an event; the order of the turn is kept."""
+    turn = "I visited Rome in May 2020. I prefer trains to planes. I live in Lyon. I never eat meat."
+    assert texts(turn, 2) == ["I prefer trains to planes.", "I live in Lyon."]
+    assert texts(turn, 0) == []
+
+
+@pytest.mark.parametrize(
+    ("turn", "kept"),
+    [
+        ("Please remember that my dog is Rex.", "my dog is Rex."),
+        ("Remember: the door code is 4411.", "the door code is 4411."),
+        ("Can you remember that I hate olives?", "I hate olives"),
+        ("Don't forget that my flight leaves at nine.", "my flight leaves at nine."),
+        ("My dog is Rex, please remember that.", "My dog is Rex"),
+        ("Merk dir bitte, dass ich Vegetarier bin.", "ich Vegetarier bin."),
+        ("N'oublie pas que j'habite à Lyon.", "j'habite à Lyon."),
+        ("Recuerda que vivo en Madrid.", "vivo en Madrid."),
+        ("记住，我住在上海。", "我住在上海。"),
+    ],
+)
+def test_what_the_user_asks_to_keep_is_marked(turn: str, kept: str) -> None:
+    """ "Remember that …" marks what it names, whatever that is."""
+    (statement,) = find_statements(turn, 3)
+    assert statement.asked
+    assert statement.text.endswith(kept)
+
+
+@pytest.mark.parametrize("turn", ["Do you remember my dog?", "I remember when we met.", "Remember when I got lost?"])
+def test_reminiscence_asks_for_nothing(turn: str) -> None:
+    """Remembering aloud isn't a wish to keep something."""
+    assert not any(statement.asked for statement in find_statements(turn, 3))
+
+
+@pytest.mark.parametrize(
+    ("turn", "forgotten"),
+    [
+        ("Please forget that I work at Acme.", ["I work at Acme."]),
+        ("Forget my phone number", ["my phone number"]),
+        ("Forget what I told you about Anne and the boat.", []),
+        ("Vergiss, dass ich in Köln wohne.", ["ich in Köln wohne."]),
+        ("Oublie que j'habite à Lyon.", ["j'habite à Lyon."]),
+        ("Olvida que vivo en Madrid.", ["vivo en Madrid."]),
+        ("忘记我住在上海", ["我住在上海"]),
+        ("Forget it.", []),
+        ("Forget about it", []),
+        ("Don't forget that I work at Acme.", []),
+        ("I forget my keys all the time.", []),
+        ("I forgot that you exist", []),
+        ("Vergiss nicht, dass ich in Köln wohne.", []),
+    ],
+)
+def test_what_the_user_asks_to_forget_is_told_apart(turn: str, forgotten: list[str]) -> None:
+    """A request names what is meant; "forget it" names nothing, "don't forget" asks for the opposite."""
+    assert forget_requests(turn) == forgotten
+    if forgotten:
+        assert texts(turn) == []
