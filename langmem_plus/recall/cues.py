@@ -171,6 +171,9 @@ CONNECTIVES_UNSPACED = ("呢", "は", "는", "은")
 FIRST_PERSON = frozenset({"i", "me", "my", "mine", "we", "us", "our", "ours"})
 
 
+_QUESTION_MARKS = frozenset("?？¿؟⁇")
+
+
 def normalise(text: str) -> str:
     """Casefolded words, one space apart, without punctuation; apostrophes inside of words stay.
 
@@ -179,6 +182,11 @@ def normalise(text: str) -> str:
     """
     folded = unicodedata.normalize("NFKC", text).casefold().replace("’", "'")
     return " ".join(re.findall(r"\w+(?:'\w+)*", folded))
+
+
+def is_question(text: str) -> bool:
+    """Whether a question mark of any script stands in the text."""
+    return not _QUESTION_MARKS.isdisjoint(text)
 
 
 def unspaced(character: str) -> bool:

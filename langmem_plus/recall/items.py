@@ -14,6 +14,7 @@ from langgraph.store.base import Item, SearchItem
 from pydantic import ValidationError
 
 from langmem_plus.config import MemoryConfig
+from langmem_plus.recall.cues import is_question, normalise
 from langmem_plus.recall.overlap import coverage, spoken
 from langmem_plus.recall.query import message_text
 from langmem_plus.records import ROLES, TURN_ROLES, Choice, MemoryHit, MemoryRecord, MemoryReport, Scope
@@ -140,6 +141,8 @@ def _objection(record: MemoryRecord | None, wanted: Wanted, window: Window) -> s
         return "expired"
     if record.role not in wanted.roles or not _in_scope(record, wanted):
         return "out_of_scope"
+    if record.role == "user" and is_question(record.text) and normalise(record.text) == normalise(wanted.query):
+        return "same_question"  # asked before: it is nearest to itself, and answers nothing
     return "in_window" if _is_seen(record, wanted, window) else None
 
 

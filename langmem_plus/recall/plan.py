@@ -30,6 +30,7 @@ from langmem_plus.recall.cues import (
     GREETINGS_AND_THANKS,
     find_cues,
     first_phrase,
+    is_question,
     normalise,
     without_phrases,
 )
@@ -38,7 +39,6 @@ from langmem_plus.records import MemoryReport, Plan
 from langmem_plus.services import Services, Update, stage
 from langmem_plus.state import MemoryState
 
-_QUESTION_MARKS = frozenset("?？¿؟⁇")
 _NO = frozenset({"", "0", "false", "no", "off", "none"})
 
 
@@ -69,7 +69,7 @@ def plan(
 
 def _by_cue(text: str, config: MemoryConfig, asked: bool) -> Plan:
     flat = normalise(text)
-    question = not _QUESTION_MARKS.isdisjoint(text)
+    question = is_question(text)
     if not flat and not question:
         return Plan(strategy="none", reason="the message has no words")
     if cue := first_phrase(flat, config.search_triggers):

@@ -112,6 +112,15 @@ def test_turns_in_the_window_are_left_out(store: BaseStore, put: Put, scope: Sco
     assert {choice.id for choice in report.choices if "conversation" in choice.reason} == {"1", "3", "4"}
 
 
+def test_the_same_question_asked_before_is_no_answer(store: BaseStore, put: Put, scope: Scope) -> None:
+    """Nothing is nearer to a question than itself; a statement that is searched word by word is found."""
+    put("Who drinks GREEN tea??", id="asked", role="user", thread_id="old")
+    put("She drinks green tea", id="said", role="user", thread_id="old")
+    assert [hit.record.id for hit in retrieve(services(store), scope, QUERY, limit=10)[0]] == ["said"]
+    found, _ = retrieve(services(store), scope, "she drinks green tea", limit=10)
+    assert {hit.record.id for hit in found} == {"asked", "said"}
+
+
 def test_ids_can_be_excluded(store: BaseStore, put: Put, scope: Scope) -> None:
     """Of records, or of the messages that turns were made of."""
     put("green tea one")
