@@ -241,6 +241,14 @@ class MemoryHit(BaseModel):
         """The record's text."""
         return self.record.text
 
+    def __eq__(self, other: object) -> bool:
+        # The vector is the store's; arrays have no single truth to compare by.
+        if not isinstance(other, MemoryHit):
+            return NotImplemented
+        return (self.record, self.namespace, self.scores) == (other.record, other.namespace, other.scores)
+
+    __hash__ = None  # type: ignore[assignment]  # a hit is a mutable record, as every pydantic model
+
 
 class Fact(BaseModel):
     """One atomic statement drawn from a turn, not yet stored. Its key is its source turn's key and its ordinal."""
