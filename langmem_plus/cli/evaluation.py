@@ -16,8 +16,8 @@ from rich.text import Text
 from langmem_plus.cli.output import console, errors, print_json
 from langmem_plus.client import MemoryClient
 from langmem_plus.config import MemoryConfig
-from langmem_plus.evals.recall import evaluate_recall, import_conversations, read_questions
-from langmem_plus.evals.write import evaluate_extraction, evaluate_reconciliation
+from langmem_plus.evals.recall import RecallResult, evaluate_recall, import_conversations, read_questions
+from langmem_plus.evals.write import Halves, Score, evaluate_extraction, evaluate_reconciliation
 from langmem_plus.importers import read_messages
 from langmem_plus.providers import Part
 
@@ -47,7 +47,7 @@ def recall(
     if as_json:
         print_json(result.to_json())
     else:
-        _print_results({dataset.name: result.to_json()})
+        _print_recall(dataset.name, result)
 
 
 @app.command()
@@ -56,7 +56,7 @@ def extract(
     as_json: Annotated[bool, typer.Option("--json")] = False,
 ) -> None:
     """Precision and recall of the rule-based extractor; rules were tuned on the even half only."""
-    _report({path.name: evaluate_extraction(path) for path in datasets}, as_json)
+    _report([evaluate_extraction(path) for path in datasets], as_json)
 
 
 @app.command()
@@ -65,32 +65,40 @@ def reconcile(
     as_json: Annotated[bool, typer.Option("--json")] = False,
 ) -> None:
     """Precision and recall of the rules that retire outdated facts; tuned on the even half only."""
-    _report({path.name: evaluate_reconciliation(path) for path in datasets}, as_json)
+    _report([evaluate_reconciliation(path) for path in datasets], as_json)
 
 
-def _report(results: Mapping[str, Any], as_json: bool) -> None:
-    plain = {name: result.to_json() for name, result in results.items()}
+def _report(results: Sequence[Halves], as_json: bool) -> None:
     if as_json:
-        print_json(plain)
-    else:
-        _print_results(plain)
-
-
-def _print_results(results: Mapping[str, Mapping[str, Any]]) -> None:
-    for name, result in results.items():
-        table = Table(title=name, title_justify="left", box=None, show_header=False, pad_edge=False)
-        for measure, value in _flat(result):
-            shown = f"{value:.3f}" if isinstance(value, float) else str(value)
-            table.add_row(measure, shown)
+        print_json([result.to_json() for result in results])
+        return
+    for result in results:
+        console.print(Text(result.file, style="bold"))
+        console.print(Text(result.protocol, style="dim"))
+        table = Table(box=None, pad_edge=False, header_style="bold")
+        for name in ("half", "kind", "tried", "expected", "met", "recall", "found", "right", "precision"):
+            table.add_column(name, justify="left" if name in ("half", "kind") else "right")
+        for half, scores in (("even, tuned on", result.tuned), ("odd, reported", result.reported)):
+            for kind, score in scores.items():
+                table.add_row(half, kind, *_cells(score))
         console.print(table)
 
 
-def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    for name, value in values.items():
-        if isinstance(value, Mapping):
-            yield from _flat(value, f"{prefix}{name} ")
-        else:
-            yield f"{prefix}{name}", value
+def _cells(score: Score) -> list[str]:
+    """A measure's cells; a share of nothing is no number."""
+    recall = f"{score.recall:.2f}" if score.expected else "–"
+    precision = f"{score.precision:.2f}" if score.found else "–"
+    counts = [
+        str(count) if count else "" for count in (score.tried, score.expected, score.met, score.found, score.right)
+    ]
+    return [*counts[:3], recall, *counts[3:], precision]
+
+
+def _print_recall(name: str, result: RecallResult) -> None:
+    table = Table(title=name, title_justify="left", box=None, show_header=False, pad_edge=False)
+    for measure, value in result.to_json().items():
+        table.add_row(measure, f"{value:.3f}" if isinstance(value, float) else str(value))
+    console.print(table)
 
 
 @contextmanager
