@@ -38,9 +38,9 @@ def turns_of(content: str | Message | Sequence[Message], scope: Scope, services:
     turns: list[MemoryRecord] = []
     turn = position = 0
     for message in messages:
-        turn, position = (turn + 1, 0) if isinstance(message, HumanMessage) else (max(turn, 1), position + 1)
+        turn, position = (turn + 1, 0) if isinstance(message, HumanMessage) else (turn, position + 1)
         role: Literal["user", "assistant"] = "user" if isinstance(message, HumanMessage) else "assistant"
-        for record in make_turns([message], role, scope, turn, now=now, config=config, position=position):
+        for record in make_turns([message], role, scope, max(turn, 1), now=now, config=config, position=position):
             # The words of a text, or those that belong to no conversation, are said anew with every call.
             single = isinstance(content, str) or (scope.thread_id is None and not message.id)
             event = uuid.uuid4().hex if single else message.id

@@ -1,4 +1,4 @@
-"""The graphs' pictures. A change of one shows in the diff; write them anew with LANGMEM_PLUS_WRITE_SNAPSHOTS=1."""
+"""The graphs' pictures. A change of one shows in the diff; write them anew with UPDATE_SNAPSHOTS=1."""
 
 import os
 from pathlib import Path
@@ -11,7 +11,6 @@ from langmem_plus.graph import create_memory_graph, create_recall_graph, create_
 from langmem_plus.testing import ScriptedChatModel
 
 SNAPSHOTS = Path(__file__).parent.parent / "snapshots"
-WRITE = bool(os.environ.get("LANGMEM_PLUS_WRITE_SNAPSHOTS"))
 
 
 def memory(background: bool):
@@ -33,9 +32,9 @@ def test_the_picture_is_as_it_was(name, make):
     """Each graph has the nodes, in the order, that its snapshot shows."""
     drawn = make().get_graph().draw_mermaid()
     path = SNAPSHOTS / f"{name}.mmd"
-    if WRITE:
+    if os.environ.get("UPDATE_SNAPSHOTS"):
         path.write_text(drawn, encoding="utf-8")
-    assert drawn == path.read_text(encoding="utf-8")
+    assert drawn == path.read_text(encoding="utf-8"), "set UPDATE_SNAPSHOTS=1 to accept the new picture"
 
 
 def test_the_halves_are_the_parts_of_the_whole():
