@@ -72,7 +72,7 @@ def facts_by_answer(turn: MemoryRecord, answer: ExtractedFacts, config: MemoryCo
         text = " ".join(item.text.split())
         if not text or text in [fact.text for fact in found]:
             continue
-        if support(text, source) < config.fact_support:
+        if support(text, source, turn.said_at) < config.fact_support:
             dropped.append(text)
         elif len(found) < config.max_facts:
             keep = bool(asked) and (item.keep or any(support(text, part) >= config.fact_support for part in asked))

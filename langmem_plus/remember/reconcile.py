@@ -16,7 +16,7 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from langgraph.store.base import PutOp, SearchOp
 
 from langmem_plus.errors import ConfigError
-from langmem_plus.prompts import Changes, render_reconciliation
+from langmem_plus.prompts import Changes, ask_to_forget, render_reconciliation
 from langmem_plus.records import Decision, Fact, MemoryRecord, MemoryReport, Scope
 from langmem_plus.remember.decide import (
     Verdict,
@@ -120,7 +120,8 @@ def _ask(facts: Sequence[Fact], known: Sequence[MemoryRecord], services: Service
     if not known or not facts:
         return Verdict(add_all(facts, "nothing is known about it"))
     try:
-        answer = yield Ask(render_reconciliation([fact.text for fact in facts], known), Changes)
+        texts = [ask_to_forget(fact.text) if is_request(fact) else fact.text for fact in facts]
+        answer = yield Ask(render_reconciliation(texts, known), Changes)
     except ConfigError:
         raise
     except Exception as error:  # noqa: BLE001 - a model or a network that fails must not lose a fact

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 
 from langmem_plus.prompts import FactKind
@@ -24,6 +25,19 @@ _OPENER = re.compile(
     r"(?:^|[.!?;:]\s+)([A-Z][\w-]*[^\Ws])(?:['’]s\b| (?:is|was|has|had|will|can|and|[a-z]+s|[a-z]+ed)\b)"
 )
 _CHINESE_NARRATION = re.compile(r"用户|使用者|ユーザー|利用者|사용자|他的|她的|名叫|叫做|名字")
+_MONTHS = "january february march april may june july august september october november december"
+_DAYS = "monday tuesday wednesday thursday friday saturday sunday"
+_CALENDAR = frozenset(f"{_MONTHS} {_DAYS} early mid late week weekend day month year beginning end around on".split())
+_CALENDAR_STEMS = frozenset(tokens(" ".join(_CALENDAR)))
+_RELATIVE = re.compile(
+    r"\b(?:yesterday|today|tonight|tomorrow|ago|(?:last|next|this|past|coming) \w+|"
+    r"in (?:a|an|\w+) (?:days?|weeks?|months?|years?)|"
+    r"gestern|heute|morgen|vor \w+ \w+|(?:letzte|nächste|diese)\w* \w+|"
+    r"hier|aujourd['’]hui|demain|il y a|dernière?|prochaine?|"
+    r"ayer|hoy|mañana|hace|pasad[oa]|próxim[oa])\b|昨天|今天|明天|上周|下周|上个月|下个月|去年|今年|明年|前",
+    re.IGNORECASE,
+)
+_LAST_DAY = 31
 _UNITS = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen"
 )
@@ -32,24 +46,43 @@ _NUMBER_WORDS = {word: str(value) for value, word in enumerate(_UNITS.split())} 
 }  # fmt: skip
 
 
-def support(fact: str, source: str) -> float:
+def support(fact: str, source: str, said_at: dt.datetime | None = None) -> float:
     """The share of the fact's words, numbers and names that its source holds, in [0, 1].
 
     A word counts as held in another inflection too. A number or a name that the source doesn't hold makes it 0: nobody
     may be invented. A fact without words of its own is fully supported.
+
+    Args:
+        fact: what is said to have been said.
+        source: what was said.
+        said_at: when; where the source has a relative time, the fact may have a date near it instead.
     """
+    if fact in source:
+        return 1.0
+    dated = said_at if said_at is not None and _RELATIVE.search(source) else None
     source_words = set(words(source))
     source_tokens = set(tokens(source))
     source_numbers = {*numbers(source), *(_NUMBER_WORDS[word] for word in source_words if word in _NUMBER_WORDS)}
-    if any(number not in source_numbers for number in numbers(fact)):
+    if any(number not in source_numbers and not _may_be_date(number, dated) for number in numbers(fact)):
         return 0.0
     wanted = [token for token in tokens(_CHINESE_NARRATION.sub(" ", fact)) if token not in _NARRATED]
     people = {name.casefold() for name in (*names(fact), *_OPENER.findall(fact))} - _NARRATED - STOP_WORDS
+    if dated:
+        people -= _CALENDAR
+        wanted = [token for token in wanted if token not in _CALENDAR_STEMS and not token.isdigit()]
     if any(not _held(name, source_words, source_tokens) for part in people for name in words(part)):
         return 0.0
     if not wanted:
         return 1.0
     return sum(_held(token, source_words, source_tokens) for token in wanted) / len(wanted)
+
+
+def _may_be_date(number: str, said_at: dt.datetime | None) -> bool:
+    """Whether a number can be part of a date near the time at which something was said."""
+    if said_at is None:
+        return False
+    parts = [int(part) for part in re.findall(r"\d+", number)]
+    return all(part <= _LAST_DAY or abs(part - said_at.year) <= 1 for part in parts)
 
 
 def _held(word: str, source_words: set[str], source_tokens: set[str]) -> bool:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import datetime as dt
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -25,6 +27,17 @@ def test_names_and_numbers_are_all_or_nothing() -> None:
     assert support("Bob likes green tea", "I like green tea") == 0.0
     assert support("Anne's dog likes the sea", "My dog likes the sea") == 0.0
     assert support("Prefers green tea", "I like green tea") > 0.5
+
+
+def test_a_relative_time_may_have_become_a_date_near_the_words() -> None:
+    """Counted from the time of the words; without a relative time a date is as invented as any number."""
+    said = dt.datetime(2023, 5, 8, tzinfo=dt.UTC)
+    for dated in ("The user moved to Lyon on May 1, 2023.", "The user moved to Lyon in the week of 2023-05-01."):
+        assert support(dated, "I moved to Lyon last week", said) >= 0.5
+        assert support(dated, "I moved to Lyon", said) == 0.0
+        assert support(dated, "I moved to Lyon last week") == 0.0
+    assert support("The user moved to Lyon on May 1, 2026.", "I moved to Lyon last week", said) == 0.0
+    assert support("The user moved to Rome on May 1, 2023.", "I moved to Lyon last week", said) == 0.0
 
 
 def test_importance_is_within_bounds() -> None:
