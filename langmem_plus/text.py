@@ -1,7 +1,8 @@
 """Words for keyword search: the same tokens on both sides, in any script.
 
 Latin and other spaced scripts give stemmed words without stop words; runs of scripts that are written without spaces
-(Chinese, Japanese, Korean, Thai, Lao, Khmer, Burmese) give overlapping pairs of characters.
+(Chinese, Japanese, Korean, Thai, Lao, Khmer, Burmese) give overlapping pairs of characters. What is searched also holds
+the single characters of such runs, so that a question of one character (茶) finds them.
 """
 
 from __future__ import annotations
@@ -13,24 +14,34 @@ from collections.abc import Iterator
 
 from snowballstemmer.english_stemmer import EnglishStemmer
 
-# Han, kana, Hangul, Bopomofo and the South-East Asian scripts that put no space between words.
-_UNSPACED = (
-    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u1100-\u11ff\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3040-\u318f"
+# The South-East Asian scripts that put no space between words; one character of theirs is no word.
+_SYLLABIC = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
+# Those, Han, kana, Hangul and Bopomofo.
+_UNSPACED = _SYLLABIC + (
+    "\u1100-\u11ff\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3040-\u30fa\u30fc-\u318f"
     "\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff"
     "\U0001b000-\U0001b2ff\U00020000-\U0003ffff"
 )
-_RUNS = re.compile(rf"(?P<unspaced>[{_UNSPACED}]+)|(?P<word>[^\W_{_UNSPACED}]+(?:['’][^\W_{_UNSPACED}]+)*)")
+# Vowel signs of the Indic scripts: parts of words that Python's \w leaves out.
+_SIGNS = "".join(char for char in map(chr, range(0x900, 0xE00)) if unicodedata.category(char) in ("Mn", "Mc"))
+_WORD = rf"[^\W_{_UNSPACED}]+(?:[{_SIGNS}]+[^\W_{_UNSPACED}]*)*"
+_RUNS = re.compile(rf"(?P<unspaced>[{_UNSPACED}]+)|(?P<word>{_WORD}(?:['’]{_WORD})*)")
+_SINGLE = re.compile(rf"[^{_SYLLABIC}]")
 _APOSTROPHES = re.compile("['’]")
+# What may be written or not: accents that no letter takes up, points of Hebrew and Arabic, invisible characters.
+_OPTIONAL = re.compile(
+    "[\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670"
+    "\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed\u00ad\u200b-\u200d\u2060\ufe00-\ufe0f]"
+)
 
-STOP_WORDS = frozenset(
-    """a about above after again against all also am an and any are aren as at be because been before being below
+_STOP = """a about above after again against all also am an and any are aren as at be because been before being below
     between both but by can cannot could couldn d did didn do does doesn doing don down during each few for from further
     had hadn has hasn have haven having he her here hers herself him himself his how i if in into is isn it its itself
     just ll m me more most mustn my myself no nor not now o of off on once only or other our ours ourselves out over own
     re s same shan she should shouldn so some such t than that the their theirs them themselves then there these they
     this those through to too under until up us ve very was wasn we were weren what when where which while who whom why
-    will with won would wouldn y you your yours yourself yourselves""".split()
-)
+    will with won would wouldn y you your yours yourself yourselves"""
+STOP_WORDS = frozenset(_STOP.split())
 
 _stemmer = EnglishStemmer()
 
@@ -42,7 +53,8 @@ def stem(word: str) -> str:
 
 
 def _runs(text: str) -> Iterator[tuple[bool, str]]:
-    for match in _RUNS.finditer(unicodedata.normalize("NFKC", text).casefold()):
+    folded = text.casefold() if text.isascii() else _OPTIONAL.sub("", unicodedata.normalize("NFKC", text).casefold())
+    for match in _RUNS.finditer(folded):
         yield match.lastgroup == "unspaced", match.group()
 
 
@@ -64,9 +76,30 @@ def words(text: str) -> list[str]:
 
 
 def tokens(text: str) -> list[str]:
-    """The search tokens of a text: stems without stop words, and character pairs.
+    """The search tokens of a text: stems without stop words and without accents on Latin letters, character pairs.
 
-    >>> tokens("The running dogs of 東京")
-    ['run', 'dog', '東京']
+    >>> tokens("The running dogs of the café in 東京")
+    ['run', 'dog', 'cafe', '東京']
     """
-    return [stem(word) for word in words(text) if word not in STOP_WORDS]
+    return [stem(_without_accents(word)) for word in words(text) if word not in STOP_WORDS]
+
+
+def _without_accents(word: str) -> str:
+    """The word as it is typed on a plain keyboard: accents are dropped where nothing but Latin letters remains."""
+    if word.isascii():
+        return word
+    bare = _OPTIONAL.sub("", unicodedata.normalize("NFD", word))
+    return bare if bare.isascii() else word
+
+
+def index_tokens(text: str) -> list[str]:
+    """The tokens under which a text is found: its search tokens, and each character of its unspaced runs once.
+
+    >>> index_tokens("The dogs of 東京")
+    ['dog', '東京', '東', '京']
+    """
+    found = tokens(text)
+    if not text.isascii():
+        longer = (run for unspaced, run in _runs(text) if unspaced and len(run) > 1)
+        found.extend(dict.fromkeys(char for run in longer for char in _SINGLE.findall(run)))
+    return found

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
-from langgraph.store.base import GetOp, ListNamespacesOp, MatchCondition, Op, PutOp, SearchOp, validate_op_namespace
+from langgraph.store.base import (
+    GetOp,
+    InvalidNamespaceError,
+    ListNamespacesOp,
+    MatchCondition,
+    Op,
+    PutOp,
+    SearchOp,
+    validate_op_namespace,
+)
 
 from langmem_plus.errors import InvalidValueError
-from langmem_plus.store.markdown.frontmatter import check_value
 from langmem_plus.store.search import check_filter
+from langmem_plus.store.values import check_value
 
 Namespace = tuple[str, ...]
 
@@ -22,11 +32,13 @@ class Batch:
         ops: all of them.
         writes: namespace → key → the op.
         queries: the distinct texts that searches ask for.
+        searched: the distinct prefixes below which they ask.
     """
 
     ops: list[Op] = field(default_factory=list)
     writes: dict[Namespace, dict[str, PutOp]] = field(default_factory=dict)
     queries: list[str] = field(default_factory=list)
+    searched: list[Namespace] = field(default_factory=list)
 
 
 def read_batch(ops: Iterable[Op]) -> Batch:
@@ -34,39 +46,58 @@ def read_batch(ops: Iterable[Op]) -> Batch:
 
     Raises:
         InvalidNamespaceError: a namespace is empty, not text, or has a ``.`` or NUL in a label.
-        InvalidValueError: a value isn't plain JSON, or a namespace can't be written in UTF-8.
+        InvalidValueError: a value isn't plain JSON, or ``index`` isn't a list of paths.
         NotImplementedError: an op asks for a time to live.
         ValueError: an op or a filter's operator is unknown, a limit or offset is negative.
     """
     batch = Batch()
     for given in ops:
-        op = given
-        if not isinstance(op, GetOp | PutOp | SearchOp | ListNamespacesOp):
-            raise ValueError(f"unknown operation {type(op).__name__}: {op!r}.")
-        validate_op_namespace(op)
+        op = _with_namespace(given)
         if isinstance(op, SearchOp):
             check_filter(op.filter)
             if op.query and op.query.strip():
                 batch.queries.append(op.query)
+                batch.searched.append(op.namespace_prefix)
         if isinstance(op, SearchOp | ListNamespacesOp) and (op.limit < 0 or op.offset < 0):
             raise ValueError(f"limit={op.limit} and offset={op.offset} can't be negative.")
         if isinstance(op, PutOp):
-            if isinstance(op.value, Mapping):
-                op = op._replace(value=dict(op.value))
-            _check_put(op)
+            op = _checked(op)
             batch.writes.setdefault(op.namespace, {})[str(op.key)] = op
         batch.ops.append(op)
-    batch.queries = list(dict.fromkeys(batch.queries))
+    batch.queries, batch.searched = list(dict.fromkeys(batch.queries)), list(dict.fromkeys(batch.searched))
     return batch
 
 
-def _check_put(op: PutOp) -> None:
+def _with_namespace(op: Op) -> Op:
+    """The op with its namespace checked; a list is taken for a tuple."""
+    if isinstance(op, GetOp | PutOp):
+        op = op._replace(namespace=_as_tuple(op.namespace))
+        if isinstance(op, PutOp) and not op.namespace:
+            raise InvalidNamespaceError(f"a namespace needs a label; {op.key!r} was put into ().")
+    elif isinstance(op, SearchOp):
+        op = op._replace(namespace_prefix=_as_tuple(op.namespace_prefix))
+    elif not isinstance(op, ListNamespacesOp):
+        raise ValueError(f"unknown operation {type(op).__name__}: {op!r}.")
+    validate_op_namespace(op)
+    return op
+
+
+def _as_tuple(namespace: Any) -> Namespace:
+    if isinstance(namespace, str) or not isinstance(namespace, Sequence):
+        raise InvalidNamespaceError(f"a namespace is a tuple of texts, not {namespace!r}.")
+    return tuple(namespace)
+
+
+def _checked(op: PutOp) -> PutOp:
+    """The op with a copy of its value, so that what was checked is what is stored, whatever the caller does to it."""
     if op.ttl is not None:
         raise NotImplementedError(f"ttl={op.ttl!r}: this store doesn't support time to live yet; leave it out.")
-    if op.index is not None and op.index is not False and not isinstance(op.index, list):
-        raise InvalidValueError(f"index={op.index!r}: give a list of paths, False, or nothing.")
-    if op.value is not None:
-        check_value(op.value)
+    index = op.index
+    if index is not None and index is not False:
+        if not isinstance(index, list | tuple) or not all(isinstance(path, str) for path in index):
+            raise InvalidValueError(f"index={index!r}: give a list of paths such as ['text'], False, or nothing.")
+        index = list(index)
+    return op._replace(value=None if op.value is None else check_value(op.value), index=index)
 
 
 def list_namespaces(found: Iterable[Namespace], op: ListNamespacesOp) -> list[Namespace]:

@@ -18,6 +18,8 @@ logger = logging.getLogger(__name__)
 
 _REMEMBERED_QUERIES = 256
 
+Answer = list[Sequence[float]]
+
 
 @dataclass(frozen=True)
 class Needs:
@@ -51,68 +53,79 @@ class TextEmbedder:
         self._lock = threading.Lock()
         self._down = False
 
+    def forked(self) -> None:
+        """In a forked child: a thread of the parent may have held the lock."""
+        self._lock = threading.Lock()
+
     def fulfil(self, needs: Needs) -> Vectors:
         """Embed what a batch needs. Only wrong vectors for what is being written fail it; an outage doesn't.
 
         Raises:
             EmbeddingError: the wrong number or size of vectors came back for the texts of a write.
         """
-        answers = [self._documents(texts) for texts in (needs.texts, needs.backlog)]
-        fresh = [text for text in needs.queries if self._remembered(text) is None]
-        asked = {text: self._query(text) for text in fresh}
-        return self._gather(needs, answers, asked)
+        texts = self._checked(needs.texts, self._documents(needs.texts))
+        queries = self._known(needs.queries)
+        for text in needs.queries:
+            if text not in queries:
+                self._take(queries, text, self._query(text))
+        # What waits is tried when the questions show that the embedder is up.
+        backlog = needs.backlog if len(queries) == len(needs.queries) else ()
+        return Vectors({**texts, **self._late(backlog, self._documents(backlog))}, queries)
 
     async def afulfil(self, needs: Needs) -> Vectors:
         """As `fulfil`."""
-        answers = [await self._adocuments(texts) for texts in (needs.texts, needs.backlog)]
-        fresh = [text for text in needs.queries if self._remembered(text) is None]
-        asked = {text: await self._aquery(text) for text in fresh}
-        return self._gather(needs, answers, asked)
+        texts = self._checked(needs.texts, await self._adocuments(needs.texts))
+        queries = self._known(needs.queries)
+        for text in needs.queries:
+            if text not in queries:
+                self._take(queries, text, await self._aquery(text))
+        backlog = needs.backlog if len(queries) == len(needs.queries) else ()
+        return Vectors({**texts, **self._late(backlog, await self._adocuments(backlog))}, queries)
 
-    def _documents(self, texts: Sequence[str]) -> Sequence[Sequence[float]] | None:
+    def _documents(self, texts: Sequence[str]) -> Answer | None:
         try:
-            return self._embeddings.embed_documents(list(texts)) if texts else []
+            return list(self._embeddings.embed_documents(list(map(_sendable, texts)))) if texts else []
         except Exception as error:  # noqa: BLE001 - whatever a provider raises is an outage, which _outage logs
             self._outage(error)
             return None
 
-    async def _adocuments(self, texts: Sequence[str]) -> Sequence[Sequence[float]] | None:
+    async def _adocuments(self, texts: Sequence[str]) -> Answer | None:
         try:
-            return await self._embeddings.aembed_documents(list(texts)) if texts else []
+            return list(await self._embeddings.aembed_documents(list(map(_sendable, texts)))) if texts else []
         except Exception as error:  # noqa: BLE001 - as above
             self._outage(error)
             return None
 
     def _query(self, text: str) -> Sequence[float] | None:
         try:
-            return self._embeddings.embed_query(text)
+            return self._embeddings.embed_query(_sendable(text))
         except Exception as error:  # noqa: BLE001 - as above
             self._outage(error)
             return None
 
     async def _aquery(self, text: str) -> Sequence[float] | None:
         try:
-            return await self._embeddings.aembed_query(text)
+            return await self._embeddings.aembed_query(_sendable(text))
         except Exception as error:  # noqa: BLE001 - as above
             self._outage(error)
             return None
 
-    def _gather(
-        self,
-        needs: Needs,
-        answers: Sequence[Sequence[Sequence[float]] | None],
-        asked: Mapping[str, Sequence[float] | None],
-    ) -> Vectors:
-        texts = self._checked(needs.texts, answers[0])
+    def _take(self, queries: dict[str, Floats], text: str, answer: Sequence[float] | None) -> None:
+        if answer is None:
+            return
         try:
-            texts.update(self._checked(needs.backlog, answers[1]))
-            for text, vector in asked.items():
-                if vector is not None:
-                    self._remember(text, self._unit(vector))
+            queries[text] = self._unit(answer)
         except EmbeddingError as error:
-            logger.warning("%s", error)
-        found = {text: self._remembered(text) for text in needs.queries}
-        return Vectors(texts, {text: vector for text, vector in found.items() if vector is not None})
+            logger.warning("the question goes by its words: %s", error)
+        else:
+            self._remember(text, queries[text])
+
+    def _late(self, texts: Sequence[str], answer: Answer | None) -> dict[str, Floats]:
+        try:
+            return self._checked(texts, answer)
+        except EmbeddingError as error:
+            logger.warning("what waits for a vector waits on: %s", error)
+            return {}
 
     def _outage(self, error: Exception) -> None:
         if not self._down:
@@ -124,30 +137,39 @@ class TextEmbedder:
             )
         self._down = True
 
-    def _checked(self, texts: Sequence[str], answer: Sequence[Sequence[float]] | None) -> dict[str, Floats]:
+    def _checked(self, texts: Sequence[str], answer: Answer | None) -> dict[str, Floats]:
         if answer is None:
             return {}
         if len(answer) != len(texts):
             raise EmbeddingError(
                 f"the embedder {self.model} gave {len(answer)} vectors for {len(texts)} texts; no vector was written."
             )
-        return {text: self._unit(vector) for text, vector in zip(texts, answer, strict=True)}
+        vectors = {text: self._unit(vector) for text, vector in zip(texts, answer, strict=True)}
+        self._down = self._down and not vectors
+        return vectors
 
     def _unit(self, vector: Sequence[float]) -> Floats:
-        array = np.asarray(vector, np.float32)
+        try:
+            array = np.asarray(vector, np.float32)
+        except (TypeError, ValueError) as error:
+            raise EmbeddingError(
+                f"the embedder {self.model} gave {str(vector)[:50]!r}, not a list of numbers. No vector was written."
+            ) from error
         if array.ndim != 1 or (self._dims is not None and len(array) != self._dims) or not np.isfinite(array).all():
             raise EmbeddingError(
                 f"the embedder {self.model} gave a vector of shape {array.shape}, not ({self._dims or 'dims'},) finite "
                 "numbers: set dims to what the model gives. No vector was written."
             )
-        length = float(np.linalg.norm(array))
-        return array / np.float32(length) if length else array
+        length = float(np.linalg.norm(array.astype(np.float64)))
+        return (array / length).astype(np.float32) if length else array
 
-    def _remembered(self, text: str) -> Floats | None:
+    def _known(self, texts: Sequence[str]) -> dict[str, Floats]:
+        """Those questions that were embedded lately."""
         with self._lock:
-            if text in self._queries:
+            found = {text: self._queries[text] for text in texts if text in self._queries}
+            for text in found:
                 self._queries.move_to_end(text)
-            return self._queries.get(text)
+        return found
 
     def _remember(self, text: str, vector: Floats) -> None:
         self._down = False
@@ -155,3 +177,8 @@ class TextEmbedder:
             self._queries[text] = vector
             while len(self._queries) > _REMEMBERED_QUERIES:
                 self._queries.popitem(last=False)
+
+
+def _sendable(text: str) -> str:
+    """The text as any embedder takes it: half of a surrogate pair has no UTF-8."""
+    return text.encode("utf-8", "replace").decode()

@@ -5,16 +5,18 @@ The catalog never decides anything: it can be thrown away and is rebuilt from th
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from langmem_plus.store.markdown.index import Index
+from langmem_plus.store.markdown.index import Index, Outline
 from langmem_plus.store.search import Floats, Ids
 
 _FILTERED = ("role", "status", "thread_id")
+# Dead versions that are carried along before everything is read anew.
+_DEAD = 1000
 
 
 class _Column:
@@ -48,6 +50,9 @@ class Catalog:
 
     def __init__(self, model: str | None) -> None:
         self.model = model
+        self._clear()
+
+    def _clear(self) -> None:
         self._position = (0, 0)
         self._ids = _Column(np.int64)
         self._alive = _Column(np.bool_)
@@ -55,59 +60,80 @@ class Catalog:
         self._names: dict[str, dict[str | None, int]] = {name: {None: 0} for name in _FILTERED}
         self._before, self._after = _Column(np.int64), _Column(np.int64)
         self._threads: dict[str, list[tuple[str, int, int]]] = {}
+        self._thread_of: dict[int, str] = {}
         self._vectors: _Column | None = None
         self._vector_rows = _Column(np.int64)
+        self._by_row: Ids | None = None
         self._waiting: dict[bytes, list[int]] = {}
+        self._seen_vectors: tuple[int, int] | None = None
         self._dead = 0
 
     @property
     def waiting(self) -> list[bytes]:
         """The hashes of the texts that have no vector yet."""
+        alive = self._alive.view
+        for text in [text for text, rows in self._waiting.items() if not alive[rows].any()]:
+            del self._waiting[text]
         return list(self._waiting)
 
     def refresh(self, index: Index) -> None:
         """Read what changed in the index since the last time."""
-        position = index.position()
-        if position != self._position:
-            if self._dead > max(1000, len(self._ids.view) // 2):
-                self.__init__(self.model)  # type: ignore[misc]  # as good as new, without the dead versions
-            seen, dropped = self._position
-            ids = index.dropped(dropped)
-            if ids:
-                rows = self._rows(np.asarray(ids, np.int64))
-                self._alive.view[rows[rows >= 0]] = False
-                self._dead += len(rows)
-            self._append_outlines(index.outlines(seen))
-            if self.model is not None:
-                self._append_vectors(index.chunk_vectors(seen, self.model))
-            self._position = position
-        if self._waiting and self.model is not None:
-            arrived = index.vectors(self.model, list(self._waiting))
-            for text, vector in arrived.items():
-                for row in self._waiting.pop(text):
-                    self._add_vectors([row], [vector])
+        with index.reading():  # one state, or what is written meanwhile would be read twice
+            position = index.position()
+            if position != self._position:
+                dropped = index.dropped(self._position[1])
+                if dropped is None or self._dead > max(_DEAD, len(self._ids.view) // 2):
+                    self._clear()  # as good as new, without the dead versions
+                    dropped = []
+                seen = self._position[0]
+                chunks = index.vectors.of_items(seen, self.model) if self.model is not None else []
+                self._follow(dropped, index.outlines(seen), chunks)
+                self._position = position
+            if self._waiting and self.model is not None and self._seen_vectors != index.vectors.version():
+                self._seen_vectors = index.vectors.version()
+                for text, vector in index.vectors.get(self.model, list(self._waiting)).items():
+                    rows = self._waiting.pop(text)
+                    self._add_vectors(rows, [vector] * len(rows))
 
-    def _append_outlines(self, outlines: list[tuple[int, str | None, str | None, str | None, str | None, int]]) -> None:
+    def _follow(
+        self, dropped: list[int], outlines: list[Outline], chunks: list[tuple[int, bytes, bytes | None]]
+    ) -> None:
+        rows = self._rows(dropped)
+        rows = rows[rows >= 0]
+        self._alive.view[rows] = False
+        self._dead += len(rows)
+        touched = {thread for row in rows if (thread := self._thread_of.pop(int(row), None)) is not None}
+        self._line_up(touched | self._append_outlines(outlines))
+        self._append_vectors(chunks)
+
+    def _append_outlines(self, outlines: list[Outline]) -> set[str]:
+        """Append items, and tell in which threads they stand."""
         start = len(self._ids.view)
-        touched: set[str] = set()
-        for name, values in zip(_FILTERED, zip(*((o[1], o[2], o[3]) for o in outlines), strict=True), strict=False):
+        columns = ([o[1] for o in outlines], [o[2] for o in outlines], [o[3] for o in outlines])
+        for name, values in zip(_FILTERED, columns, strict=True):
             names = self._names[name]
             self._codes[name].extend([names.setdefault(value, len(names)) for value in values])
         self._ids.extend([outline[0] for outline in outlines])
         self._alive.extend(np.ones(len(outlines), np.bool_))
-        for column_ in (self._before, self._after):
-            column_.extend(np.full(len(outlines), -1, np.int64))
+        for column in (self._before, self._after):
+            column.extend(np.full(len(outlines), -1, np.int64))
+        touched: set[str] = set()
         for row, (_, _, _, thread, place, born) in enumerate(outlines, start):
             if thread is not None and place is not None:
                 self._threads.setdefault(thread, []).append((place, born, row))
+                self._thread_of[row] = thread
                 touched.add(thread)
+        return touched
+
+    def _line_up(self, threads: set[str]) -> None:
+        """Tell the living turns of some threads their neighbours."""
         alive = self._alive.view
-        for thread in touched:
+        for thread in threads:
             turns = sorted(turn for turn in self._threads[thread] if alive[turn[2]])
             self._threads[thread] = turns
             rows = np.asarray([turn[2] for turn in turns], np.int64)
-            self._before.view[rows] = np.concatenate(([-1], rows[:-1]))
-            self._after.view[rows] = np.concatenate((rows[1:], [-1]))
+            self._before.view[rows] = np.concatenate(([-1], rows[:-1]))[: len(rows)]
+            self._after.view[rows] = np.concatenate((rows[1:], [-1]))[: len(rows)]
 
     def _append_vectors(self, chunks: list[tuple[int, bytes, bytes | None]]) -> None:
         rows, vectors = [], []
@@ -125,6 +151,7 @@ class Catalog:
         if self._vectors is None:
             self._vectors = _Column(np.float32, len(vectors[0]) // 4)
         # An embedder may have changed its size under the same name: what doesn't fit can't be compared.
+        self._by_row = None
         fitting = [i for i, vector in enumerate(vectors) if len(vector) // 4 == self._vectors.view.shape[1]]
         self._vectors.extend(np.frombuffer(b"".join(vectors[i] for i in fitting), "<f4"))
         self._vector_rows.extend([rows[i] for i in fitting])
@@ -161,10 +188,9 @@ class Catalog:
     def spread(self, rows: Ids, found: list[tuple[int, float]]) -> Floats:
         """Scores by id as one array over ``rows``, NaN where there is none."""
         scores = np.full(len(self._ids.view), np.nan, np.float32)
-        if found:
-            ids, values = zip(*found, strict=True)
-            at = self._rows(ids)
-            scores[at[at >= 0]] = np.asarray(values, np.float32)[at >= 0]
+        table = np.asarray(found, np.float64).reshape(-1, 2)
+        at = self._rows(table[:, 0].astype(np.int64))
+        scores[at[at >= 0]] = table[at >= 0, 1]
         return scores[rows]
 
     def cosines(self, rows: Ids, query: Floats) -> tuple[Floats, Floats]:
@@ -187,17 +213,19 @@ class Catalog:
             weight[present] += 0.5
         return best[rows], total / weight
 
-    def nearest_vectors(self, ids: list[int], query: Floats) -> dict[int, Floats]:
+    def nearest_vectors(self, ids: Sequence[int], query: Floats) -> dict[int, Floats]:
         """Each item's vector that is nearest to the query."""
         if self._vectors is None or not ids or self._vectors.view.shape[1] != len(query):
             return {}
+        if self._by_row is None:
+            self._by_row = np.argsort(self._vector_rows.view, kind="stable")
+        sorted_rows = self._vector_rows.view[self._by_row]
         rows = self._rows(ids)
         found: dict[int, Floats] = {}
-        order = np.argsort(self._vector_rows.view, kind="stable")
-        sorted_rows = self._vector_rows.view[order]
-        for row_id, row in zip(ids, rows, strict=True):
-            low, high = np.searchsorted(sorted_rows, [row, row + 1])
+        for row_id, row, low, high in zip(
+            ids, rows, np.searchsorted(sorted_rows, rows), np.searchsorted(sorted_rows, rows, "right"), strict=True
+        ):
             if row >= 0 and high > low:
-                candidates = self._vectors.view[order[low:high]]
+                candidates = self._vectors.view[self._by_row[low:high]]
                 found[row_id] = candidates[int(np.argmax(candidates @ query))]
         return found

@@ -6,20 +6,24 @@ import contextlib
 import logging
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
-from filelock import FileLock
-
 from langmem_plus.errors import StoreError
+from langmem_plus.store.markdown.connection import explain, is_busy, is_outside
 from langmem_plus.store.markdown.files import Namespace
 from langmem_plus.store.markdown.index import Index
 from langmem_plus.store.markdown.layout import Layout, namespace_id
+from langmem_plus.store.markdown.locks import ProcessLock
 
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
+
+# An index that had to be kept in memory tries the disk again after so long.
+_MEMORY_SECONDS = 60.0
 
 
 class Database:
@@ -36,31 +40,45 @@ class Database:
         self._namespace, self._opened = namespace, opened
         self._index_file = layout.index / f"{name}.db"
         self._vector_file = layout.vectors / f"{name}.db"
+        self._lock_file = layout.locks / f"{name}.lock"
         self._lock = threading.RLock()
         # The index may be deleted under us; the lock file never is, so it alone keeps processes apart.
-        self._file_lock = FileLock(layout.locks / f"{name}.lock", thread_local=False)
+        self._process_lock = ProcessLock(self._lock_file)
         self._index: Index | None = None
-
-    @contextlib.contextmanager
-    def held(self) -> Iterator[None]:
-        """Hold it against other threads."""
-        with self._lock:
-            yield
+        self._memory_until = 0.0
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Hold it against other threads and processes."""
-        with self._lock:
+        """Hold it against other threads and processes.
+
+        Raises:
+            StoreError: the lock file can't be used.
+        """
+        with self.trying(wait=True):
+            yield
+
+    @contextlib.contextmanager
+    def trying(self, *, wait: bool = False) -> Iterator[bool]:
+        """As `locked`; without ``wait`` it may find that somebody else holds it, which it says, and goes on."""
+        taken = self._lock.acquire(blocking=wait)
+        try:
+            held = taken and self._acquire(wait)
             try:
-                self._file_lock.acquire()
-            except OSError as error:
-                raise StoreError(
-                    f"the lock file {self._file_lock.lock_file!r} can't be used ({error}): make its folder writable."
-                ) from error
-            try:
-                yield
+                yield held
             finally:
-                self._file_lock.release()
+                if held:
+                    self._process_lock.release()
+        finally:
+            if taken:
+                self._lock.release()
+
+    def _acquire(self, wait: bool) -> bool:
+        try:
+            return self._process_lock.acquire(wait=wait)
+        except OSError as error:
+            raise StoreError(
+                f"the lock file {str(self._lock_file)!r} can't be used ({error}): make its folder writable."
+            ) from error
 
     def close(self) -> None:
         """Close the connection; the next use opens it again."""
@@ -68,6 +86,31 @@ class Database:
             if self._index is not None:
                 self._index.close()
                 self._index = None
+
+    def close_if_idle(self) -> bool:
+        """Close the connection unless another thread is using it, and say whether that was so."""
+        if not self._lock.acquire(blocking=False):
+            return False
+        try:
+            self.close()
+        finally:
+            self._lock.release()
+        return True
+
+    def hold(self, seconds: float) -> bool:
+        """Before a fork: keep every thread out and the connection closed, until `let_go`."""
+        if not self._lock.acquire(timeout=seconds):
+            return False
+        self.close()
+        return True
+
+    def let_go(self) -> None:
+        """After a fork, in the parent."""
+        self._lock.release()
+
+    def leave_to_parent(self) -> None:
+        """After a fork, in the child."""
+        self._process_lock.leave_to_parent()
 
     def use(self, job: Callable[[Index], T]) -> T:
         """Run a job on the index. A broken index is thrown away and built anew, and the job run once more.
@@ -79,33 +122,67 @@ class Database:
             try:
                 return job(self._open())
             except sqlite3.DatabaseError as error:
-                if "locked" in str(error):
-                    raise StoreError(f"the index of {self._namespace} is busy ({error}): try again.") from error
+                if isinstance(error, sqlite3.ProgrammingError):
+                    raise
+                if is_busy(error) or is_outside(error):
+                    raise explain(error, self._index_file) from error
                 logger.warning("the index of %s is broken (%s) and is built anew", self._namespace, error)
-            return self._rebuild(job)
-
-    def _open(self) -> Index:
-        if self._index is not None and not self._index.is_current():
-            self.close()
-        if self._index is None:
-            self._index = Index(self._index_file, self._vector_file)
-            self._opened()
-        return self._index
-
-    def _rebuild(self, job: Callable[[Index], T]) -> T:
-        with self.locked():
-            self.close()
-            _remove(self._index_file)
-            if not _is_sound(self._vector_file):
-                logger.warning("the vectors of %s are broken and will be embedded again", self._namespace)
-                _remove(self._vector_file)
+            self._throw_away()
             try:
                 return job(self._open())
             except sqlite3.DatabaseError as error:
-                raise StoreError(
-                    f"the index {str(self._index_file)!r} can't be built ({error}): make its folder writable and make "
-                    "room; the Markdown files are untouched."
-                ) from error
+                raise explain(error, self._index_file) from error
+
+    def _open(self) -> Index:
+        index = self._index
+        if index is not None and index.in_memory and time.monotonic() > self._memory_until:
+            self.close()
+        elif index is not None and (condition := index.condition()) != "current":
+            self.close()
+            if condition == "torn":
+                logger.warning("a log of the index of %s was removed; it is built anew", self._namespace)
+                self._throw_away()
+        if self._index is None:
+            self._index = self._connect()
+            self._opened()
+        return self._index
+
+    def _connect(self) -> Index:
+        try:
+            if self._index_file.exists():
+                return Index(self._index_file, self._vector_file)
+            self._index_file.parent.mkdir(parents=True, exist_ok=True)
+            self._vector_file.parent.mkdir(parents=True, exist_ok=True)
+            with self.locked():  # only one makes the tables
+                return Index(self._index_file, self._vector_file)
+        except (sqlite3.Error, OSError) as error:
+            if isinstance(error, sqlite3.Error) and not is_outside(error):
+                raise
+            logger.warning(
+                "the index of %s can't be kept on disk (%s), so it is kept in memory: make %r writable and make room",
+                self._namespace,
+                error,
+                str(self._index_file.parent),
+            )
+        self._memory_until = time.monotonic() + _MEMORY_SECONDS
+        return Index(None, self._vector_file)
+
+    def _throw_away(self) -> None:
+        """Remove a broken index, and the vectors too where they are broken. What can't be removed is left: then the
+        index is kept in memory.
+        """
+        self.close()
+        try:
+            with self.locked():
+                _remove(self._index_file)
+                if not _is_sound(self._vector_file):
+                    logger.warning("the vectors of %s are broken and will be embedded again", self._namespace)
+                    _remove(self._vector_file)
+        except OSError as error:
+            logger.warning("the broken index of %s can't be removed: %s", self._namespace, error)
+            self._memory_until = time.monotonic() + _MEMORY_SECONDS
+            self._index = Index(None, self._vector_file)
+            self._opened()
 
 
 def _remove(path: Path) -> None:
@@ -119,5 +196,6 @@ def _is_sound(path: Path) -> bool:
     try:
         with contextlib.closing(sqlite3.connect(path, timeout=5)) as db:
             return bool(db.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok")
-    except sqlite3.DatabaseError:
-        return False
+    except sqlite3.DatabaseError as error:
+        # Vectors were paid for: only what is surely broken is given up.
+        return getattr(error, "sqlite_errorname", "") not in ("SQLITE_CORRUPT", "SQLITE_NOTADB")

@@ -10,8 +10,8 @@ from typing import Any
 from langgraph.store.base import get_text_at_path
 
 from langmem_plus.records import TURN_ROLES
-from langmem_plus.store.markdown.frontmatter import Entry
-from langmem_plus.text import tokens
+from langmem_plus.store.markdown.entry import Entry
+from langmem_plus.text import index_tokens
 
 _OWN_FIELDS = ("text", "content")
 
@@ -38,26 +38,31 @@ class Description:
 
 def describe(entry: Entry, fields: Sequence[str] | None) -> Description:
     """Describe an entry; ``fields`` are the paths of the store's index, None for its default (see `own_texts`)."""
-    value = entry.value
-    if entry.index is False:
-        texts: tuple[str, ...] = ()
-    elif isinstance(entry.index, list):
-        texts = texts_at(value, entry.index)
-    else:
-        texts = own_texts(value) if fields is None else texts_at(value, fields)
+    value, texts = entry.value, searched_texts(entry.value, entry.index, fields)
     role, status, thread_id = (_text(value.get(name)) for name in ("role", "status", "thread_id"))
     is_turn = role in TURN_ROLES and thread_id is not None and status == "active"
     tags = value.get("tags")
     tag_text = " ".join(tag for tag in tags if isinstance(tag, str)) if isinstance(tags, list) and texts else ""
     return Description(
         texts=texts,
-        words=" ".join(tokens(" ".join((*texts, tag_text)))),
+        words=" ".join(index_tokens("\n".join((*texts, tag_text)))),
         role=role,
         status=status,
         thread_id=thread_id,
         place=_place(value, entry.created_at) if is_turn else None,
         pending=role == "user" and status == "active" and value.get("extracted") is False,
     )
+
+
+def searched_texts(
+    value: dict[str, Any], index: list[str] | bool | None, fields: Sequence[str] | None
+) -> tuple[str, ...]:
+    """The texts of a value that are searched: at the put's own paths, else at the store's; none for False."""
+    if index is False:
+        return ()
+    if isinstance(index, list):
+        return texts_at(value, index)
+    return own_texts(value) if fields is None else texts_at(value, fields)
 
 
 def own_texts(value: dict[str, Any]) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """Writing files so that a crash leaves each of them whole, and several of them all or none.
 
-A file is written under a temporary name and renamed. Several files are first written into a journal as a whole; what
-a crash leaves there is written again, which changes nothing where it was done already.
+A file is written under a temporary name and renamed. Several files are first written into a journal as a whole, which
+goes when all of them are written and indexed; what a crash leaves there is carried out again.
 """
 
 from __future__ import annotations
@@ -10,17 +10,36 @@ import contextlib
 import json
 import logging
 import os
+import time
 import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from langmem_plus.errors import StoreError
-from langmem_plus.store.markdown.layout import Layout
+from langmem_plus.store.markdown.layout import Layout, is_temporary, temporary_name
 
 logger = logging.getLogger(__name__)
 
 Namespace = tuple[str, ...]
+
+# Nobody writes one file for so long: its writer is gone.
+_STALE_SECONDS = 3600.0
+
+
+@dataclass(frozen=True)
+class Stamp:
+    """What tells that a file has changed."""
+
+    inode: int
+    size: int
+    mtime: int
+
+    @staticmethod
+    def of(stat: os.stat_result) -> Stamp:
+        """The stamp of a file."""
+        return Stamp(stat.st_ino, stat.st_size, stat.st_mtime_ns)
 
 
 @dataclass(frozen=True)
@@ -32,34 +51,62 @@ class Action:
     content: str | None
 
 
-def write_file(path: Path, content: str, *, durable: bool) -> None:
+def write_file(path: Path, content: bytes, *, durable: bool) -> Stamp:
     """Replace a file's content in one step; with ``durable`` the disk has it before this returns.
 
     Raises:
         StoreError: the disk is full or the folder can't be written; the file is as it was.
     """
-    temporary = path.with_name(f".{uuid.uuid4().hex}.tmp")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with temporary.open("wb") as file:
-            file.write(content.encode())
+        try:
+            return _replace(path, content, durable)
+        except FileNotFoundError:
+            _make_folder(path.parent, durable)
+            return _replace(path, content, durable)
+    except OSError as error:
+        raise _refused(path, error) from error
+
+
+def _replace(path: Path, content: bytes, durable: bool) -> Stamp:
+    temporary = path.with_name(temporary_name())
+    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    try:
+        with open(handle, "wb") as file:  # noqa: PTH123 - it takes over the handle
+            file.write(content)
             file.flush()
             if durable:
-                os.fsync(file.fileno())
+                os.fsync(handle)
+            stamp = Stamp.of(os.fstat(handle))
         temporary.replace(path)
-        if durable:
-            flush_folder(path.parent)
-    except OSError as error:
+    except BaseException:
         with contextlib.suppress(OSError):
-            temporary.unlink(missing_ok=True)
-        raise StoreError(
-            f"{str(path)!r} can't be written ({error.strerror or error}): make room, or make the folder writable; "
-            "nothing of this call was stored."
-        ) from error
+            temporary.unlink()
+        raise
+    if durable:
+        flush_folder(path.parent)
+    return stamp
+
+
+def _refused(path: Path, error: OSError) -> StoreError:
+    return StoreError(
+        f"{str(path)!r} can't be written ({error.strerror or error}): make room, or make the folder writable; "
+        "nothing of this call was stored."
+    )
+
+
+def _make_folder(folder: Path, durable: bool) -> None:
+    """Make a folder and those above it; a folder is only there for good when the one above it has been flushed."""
+    missing = [parent for parent in (folder, *folder.parents) if not parent.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    if durable:
+        for made in missing:
+            flush_folder(made.parent)
 
 
 def flush_folder(folder: Path) -> None:
-    """Flush a folder's own entries to the disk."""
+    """Flush a folder's own entries to the disk; Windows does so by itself."""
+    if os.name == "nt":
+        return
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -67,73 +114,130 @@ def flush_folder(folder: Path) -> None:
         os.close(handle)
 
 
-def apply(layout: Layout, actions: Sequence[Action], *, durable: bool) -> None:
-    """Carry out all steps; when one fails, those before it are undone.
+@contextlib.contextmanager
+def carried_out(layout: Layout, actions: Sequence[Action], *, durable: bool) -> Iterator[list[Stamp | None]]:
+    """Carry out all steps, and keep their journal until the caller's block is done with them.
+
+    Yields:
+        The stamps of the files, None for those that went.
 
     Raises:
         StoreError: a file can't be written; everything is as it was.
     """
-    if not actions:
+    if len(actions) < 2:  # one file is written in one step anyway
+        yield [_carry_out(layout, action, durable) for action in actions]
         return
-    journal = layout.journal / f"{uuid.uuid4().hex}.json" if len(actions) > 1 else None
-    if journal is not None:
-        steps = [[list(action.namespace), action.path, action.content] for action in actions]
-        write_file(journal, json.dumps(steps), durable=durable)
-    done: list[tuple[Path, bytes | None]] = []
+    journal = _write_journal(layout, actions, durable)
+    stamps: list[Stamp | None] = []
+    before: list[tuple[Path, bytes | None]] = []
     try:
         for action in actions:
             path = layout.folder(action.namespace) / action.path
-            done.append((path, path.read_bytes() if path.exists() else None))
-            _carry_out(layout, action, durable)
-    except (OSError, KeyboardInterrupt):
-        for path, before in reversed(done):
-            _restore(path, before)
-        if journal is not None:
+            before.append((path, _read(path)))
+            stamps.append(_carry_out(layout, action, durable))
+    except BaseException:
+        if _undo(before, durable):
             journal.unlink(missing_ok=True)
         raise
-    if journal is not None:
+    try:
+        yield stamps
+    finally:
         journal.unlink(missing_ok=True)
 
 
-def _restore(path: Path, before: bytes | None) -> None:
-    if before is None:
-        path.unlink(missing_ok=True)
-    elif not path.exists() or path.read_bytes() != before:
-        path.write_bytes(before)
+def _read(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
 
 
-def _carry_out(layout: Layout, action: Action, durable: bool) -> None:
+def _undo(before: Sequence[tuple[Path, bytes | None]], durable: bool) -> bool:
+    """Give files the content that they had. Where even that fails the journal stays, and the batch will be finished."""
+    done = True
+    for path, content in reversed(before):
+        try:
+            if content is None:
+                path.unlink(missing_ok=True)
+            elif _read(path) != content:
+                write_file(path, content, durable=durable)
+        except OSError as error:
+            logger.error("%r can't be restored (%s); the batch will be finished instead", str(path), error)
+            done = False
+    return done
+
+
+def _carry_out(layout: Layout, action: Action, durable: bool) -> Stamp | None:
     path = layout.folder(action.namespace) / action.path
     if action.content is None:
-        path.unlink(missing_ok=True)
-        return
-    layout.make_folder(action.namespace)
-    write_file(path, action.content, durable=durable)
+        try:
+            path.unlink(missing_ok=True)
+            if durable:
+                flush_folder(path.parent)
+        except FileNotFoundError:
+            return None  # somebody removed the whole folder
+        except OSError as error:
+            raise _refused(path, error) from error
+        return None
+    for file, label in layout.label_files(action.namespace):
+        kept = label.encode("utf-8", "surrogatepass")
+        if not file.exists() or file.read_bytes() != kept:
+            write_file(file, kept, durable=durable)
+    return write_file(path, action.content.encode(), durable=durable)
 
 
-def journals(layout: Layout) -> Iterator[tuple[Path, list[Action]]]:
-    """The batches that a crash left unfinished; a journal that isn't whole was never begun, and is removed."""
+# the journal: one line with the namespaces, one with the steps
+
+
+def _write_journal(layout: Layout, actions: Sequence[Action], durable: bool) -> Path:
+    journal = layout.journal / f"{uuid.uuid4().hex}.json"
+    namespaces = sorted({action.namespace for action in actions})
+    steps = [[list(action.namespace), action.path, action.content] for action in actions]
+    write_file(journal, f"{json.dumps(namespaces)}\n{json.dumps(steps)}\n".encode(), durable=durable)
+    return journal
+
+
+def journals(layout: Layout) -> Iterator[tuple[Path, list[Namespace]]]:
+    """The batches that are under way or that a crash left unfinished, each with its namespaces in order."""
     try:
-        names = [entry.name for entry in os.scandir(layout.journal) if entry.name.endswith(".json")]
+        with os.scandir(layout.journal) as listing:
+            entries = list(listing)
     except FileNotFoundError:
         return
-    for name in names:
-        path = layout.journal / name
-        try:
-            steps = json.loads(path.read_text(encoding="utf-8"))
-            yield path, [Action(tuple(namespace), file, content) for namespace, file, content in steps]
-        except FileNotFoundError:
-            continue  # its writer has just finished
-        except (ValueError, TypeError) as error:
-            logger.warning("the journal %s is broken and was left out: %s", path, error)
-            path.unlink(missing_ok=True)
+    for entry in entries:
+        path = Path(entry.path)
+        with contextlib.suppress(FileNotFoundError):  # its writer has just finished
+            if is_temporary(entry.name) and time.time() - entry.stat().st_mtime > _STALE_SECONDS:
+                path.unlink()
+            elif entry.name.endswith(".json"):
+                namespaces = _read_line(path, 0)
+                yield path, [tuple(namespace) for namespace in namespaces or []]
 
 
-def replay(layout: Layout, journal: Path, actions: Sequence[Action], *, durable: bool) -> None:
-    """Finish a batch; the caller holds the locks of its namespaces, so its writer is gone."""
-    if not journal.exists():
-        return
-    for action in actions:
-        _carry_out(layout, action, durable)
+def _read_line(journal: Path, number: int) -> Any:
+    """One line of a journal; one that isn't whole was never begun, and is set aside."""
+    with journal.open("rb") as file:
+        lines = [file.readline() for _ in range(number + 1)]
+    try:
+        return json.loads(lines[number])
+    except ValueError as error:
+        logger.warning("the journal %r is broken (%s) and was set aside", str(journal), error)
+        journal.replace(journal.with_suffix(".broken"))
+        return None
+
+
+def replay(layout: Layout, journal: Path, *, durable: bool) -> None:
+    """Finish a batch; the caller holds its namespaces, so its writer is gone. A file that was changed after the batch
+    began and says something else is somebody's later work, and is left alone.
+    """
+    try:
+        steps, began = _read_line(journal, 1), journal.stat().st_mtime_ns
+    except FileNotFoundError:
+        return  # its writer was only slow
+    for namespace, path, content in steps or []:
+        action = Action(tuple(namespace), path, content)
+        file = layout.folder(action.namespace) / path
+        if not file.exists() or file.stat().st_mtime_ns <= began:
+            _carry_out(layout, action, durable)
     journal.unlink(missing_ok=True)
-    logger.warning("finished a batch of %d files that a crash had interrupted", len(actions))
+    logger.warning("finished a batch of %d steps that a crash had interrupted", len(steps or []))

@@ -1,8 +1,7 @@
 """One entry as a Markdown file, both ways, exactly: front matter, then the text as the body.
 
-Each front-matter line is a field and its JSON, which is YAML too, so the file can be edited as YAML and any JSON value
-comes back as it was. A record's fields that have their default are left out; a foreign value stands whole in ``value``,
-its ``text`` or ``content`` as the body. ``stored`` holds what the store itself needs to know.
+A record's fields that have their default are left out; a foreign value stands whole in ``value``, its ``text`` or
+``content`` as the body. ``stored`` holds what the store itself needs to know.
 """
 
 from __future__ import annotations
@@ -10,28 +9,25 @@ from __future__ import annotations
 import datetime as dt
 import json
 import re
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
 
-import yaml
 from pydantic import ValidationError
-from yaml.resolver import Resolver
 
-from langmem_plus.errors import InvalidValueError, LangMemPlusError
+from langmem_plus.errors import InvalidValueError
 from langmem_plus.records import MemoryRecord, decode_label, format_time, parse_time, record_id
-from langmem_plus.store.markdown.layout import DELETED, FOLDER_ROLES, ITEMS, decode_name
+from langmem_plus.store.markdown.entry import RECORD_FIELDS, RETIRED, Entry
+from langmem_plus.store.markdown.fields import UnreadableFileError, read_fields, write_fields
+from langmem_plus.store.markdown.layout import decode_name, is_deleted, role_of
+from langmem_plus.store.values import check_value
 
 _FENCE = "---\n"
+_FRONT = re.compile(r"---[ \t]*\n((?:.*\n)*?)---[ \t]*(?:\n|\Z)")
 _BODY_FIELDS = ("text", "content")
-_FIELD = re.compile(r"([A-Za-z_]\w*): (.+)")
-_PLAIN = re.compile(r"[a-z][a-z_]*|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)")
-_PLAIN_NO = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"})
-# What a YAML reader refuses or folds inside a quoted text: controls, line separators, surrogates, the BOM.
-_ESCAPED = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufeff\ufffe\uffff]")
-
-_FIELDS = tuple(MemoryRecord.model_fields)
+_STAMPED = re.compile(r"\d{8}T[\d-]+Z__(.+)")
+_TEXT_FIELDS = ("id", "role", "text", "user_id", "space", "thread_id", "agent_id", "replaced_by", "summary_kind")
+_LIST_FIELDS = ("tags", "source_ids", "replaces")
 _DEFAULTS: dict[str, str] = {
     name: json.dumps(value)
     for name, value in MemoryRecord(id="", text="", user_id="").model_dump(mode="json").items()
@@ -39,223 +35,89 @@ _DEFAULTS: dict[str, str] = {
 }
 
 
-class UnreadableFileError(LangMemPlusError):
-    """A file isn't an entry; the message says why, the caller adds its name."""
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One item of the store as a file holds it.
-
-    Attributes:
-        key: the item's key in its namespace.
-        value: the item's value, plain JSON.
-        created_at, updated_at: the item's own times, fixed-width ISO in UTC.
-        index: None for the store's own fields, False for no ranking, or the paths that a put asked for.
-        removed_at: when the item was deleted; such a file is a tombstone and no item.
-    """
-
-    key: str
-    value: dict[str, Any]
-    created_at: str
-    updated_at: str
-    index: list[str] | bool | None = None
-    removed_at: str | None = None
-
-    @property
-    def role(self) -> str | None:
-        """The record's role, or None for a foreign value."""
-        return str(self.value["role"]) if is_record(self.key, self.value) else None
-
-    @property
-    def is_tombstone(self) -> bool:
-        """Whether the file belongs under ``deleted/``."""
-        return self.removed_at is not None or (
-            self.role is not None and self.value["status"] in ("superseded", "deleted")
-        )
-
-
-def is_record(key: str, value: dict[str, Any]) -> bool:
-    """Whether a value is the exact dump of a `MemoryRecord` with this key, and not just something alike."""
-    if value.keys() != set(_FIELDS) or value["id"] != key:
-        return False
-    try:
-        dump = MemoryRecord.model_validate(value).to_value()
-    except ValidationError:
-        return False
-    return json.dumps(dump, sort_keys=True) == json.dumps(value, sort_keys=True)
-
-
-def to_json(value: Any) -> str:
-    """JSON text of a value, exact and on one line.
-
-    Raises:
-        InvalidValueError: the value isn't plain JSON.
-    """
-    try:
-        return json.dumps(value, ensure_ascii=False, allow_nan=False)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise InvalidValueError(f"the value can't be stored, since it isn't plain JSON: {error}.") from error
-
-
-def check_value(value: Any) -> str:
-    """The JSON of a value that may be stored: an object whose keys are all texts.
-
-    Raises:
-        InvalidValueError: it isn't an object, or isn't plain JSON.
-    """
-    if not isinstance(value, dict):
-        raise InvalidValueError(f"a value must be a dict, not {type(value).__name__}.")
-    text = to_json(value)
-    _check_keys(value)
-    return text
-
-
-def _check_keys(value: Any) -> None:
-    if isinstance(value, dict):
-        for key, inner in value.items():
-            if not isinstance(key, str):
-                raise InvalidValueError(f"the key {key!r} in a value isn't a text, so it would change on reading.")
-            _check_keys(inner)
-    elif isinstance(value, list | tuple):
-        for inner in value:
-            _check_keys(inner)
-
-
 def render(entry: Entry) -> str:
     """The file of an entry."""
-    fields: list[tuple[str, Any]] = []
     stored: dict[str, Any] = {}
-    body = ""
-    if entry.role is not None:
-        for name in _FIELDS:
-            value = entry.value[name]
-            if name == "last_scores" or json.dumps(value) == _DEFAULTS.get(name):
-                continue
-            if name == "text" and not _UNPRINTABLE.search(value):
-                body = value
-                continue
-            fields.append((name, value))
-    else:
-        stored["key"] = entry.key
-        rest = dict(entry.value)
-        for name in _BODY_FIELDS:
-            if isinstance(rest.get(name), str) and not _UNPRINTABLE.search(rest[name]):
-                body = rest.pop(name)
-                stored["body"] = name
-                break
-        fields.append(("value", rest))
+    fields, body = _record_fields(entry.value) if entry.role is not None else _foreign_fields(entry, stored)
     stored.update(created_at=entry.created_at, updated_at=entry.updated_at)
     if entry.index is not None:
         stored["index"] = entry.index
     if entry.removed_at is not None:
         stored["removed_at"] = entry.removed_at
-    fields.append(("stored", stored))
-    lines = "".join(f"{name}: {_scalar(value)}\n" for name, value in fields)
-    return f"{_FENCE}{lines}{_FENCE}{body}\n"
+    return f"{_FENCE}{write_fields([*fields, ('stored', stored)])}{_FENCE}{body}\n"
 
 
-def _scalar(value: Any) -> str:
-    if isinstance(value, str) and _PLAIN.fullmatch(value) and value not in _PLAIN_NO:
-        return value
-    text = _ESCAPED.sub(lambda m: f"\\u{ord(m[0]):04x}", to_json(value))
-    # YAML takes a bare 1e16 for a text; with a dot both readers see the number.
-    return re.sub(r'("(?:[^"\\]|\\.)*")|(?<![\d.])(-?\d+)(e[+-]?\d+)', lambda m: m[1] or f"{m[2]}.0{m[3]}", text)
+def _record_fields(value: dict[str, Any]) -> tuple[list[tuple[str, Any]], str]:
+    fields = [
+        (name, value[name])
+        for name in RECORD_FIELDS
+        if name not in ("text", "last_scores") and json.dumps(value[name]) != _DEFAULTS.get(name)
+    ]
+    if _UNPRINTABLE.search(value["text"]):
+        return [*fields, ("text", value["text"])], ""
+    return fields, value["text"]
 
 
-def parse(text: str, path: PurePosixPath, namespace: tuple[str, ...], modified_at: str) -> Entry:
+def _foreign_fields(entry: Entry, stored: dict[str, Any]) -> tuple[list[tuple[str, Any]], str]:
+    stored["key"] = entry.key
+    for name in _BODY_FIELDS:
+        text = entry.value.get(name)
+        if isinstance(text, str) and not _UNPRINTABLE.search(text):
+            stored["body"] = name
+            return [("value", {n: v for n, v in entry.value.items() if n != name})], text
+    return [("value", entry.value)], ""
+
+
+def parse(
+    text: str, path: PurePosixPath, namespace: tuple[str, ...], modified_at: str, born_at: str | None = None
+) -> Entry:
     """Read a file, ours or hand-made.
 
     Args:
         text: the file's content.
         path: its place below the namespace's folder; the folder gives the role, the name the id, where the front
-            matter is silent.
+            matter is silent. In ``deleted/`` everything is deleted, elsewhere only what says so in its ``status``.
         namespace: gives user and space likewise.
         modified_at: the file's own time, for entries without one.
+        born_at: when the store first saw the file, for entries that don't say when they were written.
 
     Raises:
         UnreadableFileError: the front matter is broken, or contradicts itself.
     """
-    text = text.removeprefix("\ufeff")
-    if text.startswith("---\r\n"):
-        text = text.replace("\r\n", "\n")
     fields, body = _split(text)
     stored = fields.pop("stored", None) or {}
     if not isinstance(stored, dict):
         raise UnreadableFileError(f"'stored' is {stored!r}; it is the store's own line, so restore it or delete it.")
-    folder = str(path.parent).removeprefix(f"{DELETED}/")
-    if folder == ITEMS or folder not in FOLDER_ROLES:
-        key, value = _foreign(fields, body, stored, path)
+    removed_at = _time(stored.get("removed_at"), modified_at) if is_deleted(path) and "removed_at" in stored else None
+    if "key" not in stored and (role_of(path) or {"id", "role", "user_id"} <= fields.keys()):
+        key, value = _record(fields, body, path, namespace, (born_at or modified_at, modified_at))
+        if is_deleted(path) and removed_at is None and value["status"] not in RETIRED:
+            value["status"] = "deleted"
     else:
-        key, value = _record(fields, body, folder, path, namespace, modified_at)
+        key, value = _foreign(fields, body, stored, path)
+        if is_deleted(path) and removed_at is None:
+            removed_at = modified_at
     index = stored.get("index")
     return Entry(
         key,
         value,
-        created_at=_time(stored.get("created_at"), value.get("created_at"), modified_at),
+        created_at=_time(stored.get("created_at"), born_at, value.get("created_at"), modified_at),
         updated_at=_time(stored.get("updated_at"), modified_at),
-        index=index if isinstance(index, list | bool) else None,
-        removed_at=stored.get("removed_at"),
+        index=index if index is False or (isinstance(index, list) and all(isinstance(p, str) for p in index)) else None,
+        removed_at=removed_at,
     )
 
 
 def _split(text: str) -> tuple[dict[str, Any], str]:
-    if not text.startswith(_FENCE):
-        return {}, text.removesuffix("\n")
-    head, fence, body = text.removeprefix(_FENCE).partition("\n---\n")
-    if not fence:
-        head, fence, body = text.removeprefix(_FENCE).partition("\n---")
-        if not fence or body:
-            raise UnreadableFileError("the front matter has no closing line '---'.")
-    return _read_fields(head), body.removesuffix("\n")
-
-
-def _read_fields(head: str) -> dict[str, Any]:
-    fields: dict[str, Any] = {}
-    for line in head.split("\n"):
-        match = _FIELD.fullmatch(line)
-        if match is None:
-            return _read_yaml(head)
-        name, value = match.groups()
-        if _PLAIN.fullmatch(value) and value not in _PLAIN_NO:
-            fields[name] = value
-            continue
-        try:
-            fields[name] = json.loads(value)
-        except ValueError:
-            return _read_yaml(head)
-    return fields
-
-
-class _PlainLoader(yaml.SafeLoader):
-    """YAML whose plain words stay texts: no times, no yes/no, and numbers as JSON has them."""
-
-    yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}  # noqa: RUF012 - PyYAML's own name
-
-
-for _first, _resolvers in Resolver.yaml_implicit_resolvers.items():
-    _kept = [resolver for resolver in _resolvers if resolver[0] == "tag:yaml.org,2002:null"]
-    if _kept:
-        _PlainLoader.yaml_implicit_resolvers[_first] = _kept
-_PlainLoader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile(r"^(?:true|false|True|False)$"), list("tfTF"))
-_PlainLoader.add_implicit_resolver("tag:yaml.org,2002:int", re.compile(r"^-?(?:0|[1-9]\d*)$"), list("-0123456789"))
-_PlainLoader.add_implicit_resolver(
-    "tag:yaml.org,2002:float",
-    re.compile(r"^-?(?:0|[1-9]\d*)(?:\.\d+(?:[eE][+-]?\d+)?|[eE][+-]?\d+)$"),
-    list("-0123456789"),
-)
-
-
-def _read_yaml(head: str) -> dict[str, Any]:
-    try:
-        fields = yaml.load(head, _PlainLoader)
-    except yaml.YAMLError as error:
-        raise UnreadableFileError(f"the front matter isn't YAML: {' '.join(str(error).split())}.") from error
-    if fields is None:
-        return {}
-    if not isinstance(fields, dict):
-        raise UnreadableFileError("the front matter isn't a list of 'field: value' lines.")
-    return {str(name): value for name, value in fields.items()}
+    text = text.removeprefix("\ufeff")
+    # The store writes no carriage return into a file: those that are there are an editor's line ends.
+    text = text.replace("\r\n", "\n") if "\n" in text else text.replace("\r", "\n")
+    front = _FRONT.match(text)
+    if front is not None:
+        return read_fields(front[1].removesuffix("\n")), text[front.end() :].removesuffix("\n")
+    if text.startswith(_FENCE):
+        raise UnreadableFileError("the front matter has no closing line '---'.")
+    return {}, text.removesuffix("\n")
 
 
 def _foreign(
@@ -265,50 +127,68 @@ def _foreign(
     if not isinstance(value, dict):
         raise UnreadableFileError(f"'value' is {value!r}; it must be an object such as {{\"a\": 1}}.")
     value = dict(value)
-    body_field = stored.get("body") or (None if stored else "text")
-    if body_field:
-        value[str(body_field)] = body
+    if "body" in stored:
+        value[str(stored["body"])] = body
+    elif body or "key" not in stored:
+        value.setdefault("text", body)
     key = stored.get("key")
     if not isinstance(key, str):
         key = decode_name(path.stem) or path.stem
-    try:
-        check_value(value)
-    except InvalidValueError as error:
-        raise UnreadableFileError(str(error)) from error
-    return key, value
+    return key, _checked(value)
 
 
 def _record(
-    fields: dict[str, Any],
-    body: str,
-    folder: str,
-    path: PurePosixPath,
-    namespace: tuple[str, ...],
-    modified_at: str,
+    fields: dict[str, Any], body: str, path: PurePosixPath, namespace: tuple[str, ...], times: tuple[str, str]
 ) -> tuple[str, dict[str, Any]]:
-    fields = dict(fields)
-    fields.setdefault("text", body)
-    fields.setdefault("role", FOLDER_ROLES[folder])
-    fields.setdefault("user_id", decode_label(namespace[1]) if len(namespace) > 1 else decode_label(namespace[0]))
+    given = {name: _as_meant(name, value) for name, value in fields.items() if value is not None}
+    given.setdefault("text", body)
+    given.setdefault("role", role_of(path))
+    given.setdefault("user_id", decode_label(namespace[1] if len(namespace) > 1 else namespace[0]))
     if len(namespace) > 2:
-        fields.setdefault("space", decode_label(namespace[2]))
-    fields.setdefault("created_at", modified_at)
-    fields.setdefault("updated_at", modified_at)
-    if fields.get("id") is None:
-        _, mark, name = path.stem.rpartition("__")
-        fields["id"] = (decode_name(name) if mark else None) or record_id("file", *namespace, path)
+        given.setdefault("space", decode_label(namespace[2]))
+    given.setdefault("created_at", times[0])
+    given.setdefault("updated_at", times[1])
+    if "id" not in given:
+        stamped = _STAMPED.fullmatch(path.stem)
+        given["id"] = (decode_name(stamped[1]) if stamped else None) or record_id("file", *namespace, path)
+    others = {name: given.pop(name) for name in list(given) if name not in RECORD_FIELDS}
+    if others and isinstance(given.get("metadata", {}), dict):
+        given["metadata"] = {**others, **given.get("metadata", {})}
     try:
-        record = MemoryRecord.model_validate(fields)
+        record = MemoryRecord.model_validate(given)
     except ValidationError as error:
         problem = error.errors()[0]
         name = ".".join(map(str, problem["loc"]))
         raise UnreadableFileError(f"{name} is {problem['input']!r}: {problem['msg']}.") from error
-    return record.id, record.to_value()
+    return record.id, _checked(record.to_value())
+
+
+def _as_meant(name: str, value: Any) -> Any:
+    """A field as a person may write it: ``thread_id: 42``, ``tags: tea, green``."""
+    if name in _TEXT_FIELDS and isinstance(value, int | float) and not isinstance(value, bool):
+        return str(value)
+    if name in _LIST_FIELDS:
+        if isinstance(value, str):
+            return [part.strip() for part in value.split(",")]
+        return [
+            part if isinstance(part, str) else str(part) for part in (value if isinstance(value, list) else [value])
+        ]
+    return value
+
+
+def _checked(value: dict[str, Any]) -> dict[str, Any]:
+    try:
+        return check_value(value)
+    except InvalidValueError as error:
+        raise UnreadableFileError(str(error)) from error
 
 
 def _time(*candidates: Any) -> str:
     for candidate in candidates:
-        time = parse_time(candidate)
+        try:
+            time = parse_time(candidate)
+        except ValueError:  # out of a calendar's range
+            continue
         if isinstance(time, dt.datetime):
             return format_time(time)
     raise UnreadableFileError("no time can be read.")

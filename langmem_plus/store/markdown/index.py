@@ -1,4 +1,4 @@
-"""One small SQLite file a namespace that knows everything about its files, derived from them at no cost.
+"""What a namespace's database says of its files, derived from them at no cost.
 
 Rows are versions: an update writes a new row with a higher id, so that what is cached in memory only ever appends.
 """
@@ -7,52 +7,27 @@ from __future__ import annotations
 
 import json
 import math
-import os
-import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from langmem_plus.store.markdown.connection import REMEMBERED_DROPS, Connection, from_sql, to_sql
 from langmem_plus.store.markdown.describe import Description, text_hash
-from langmem_plus.store.markdown.frontmatter import Entry
+from langmem_plus.store.markdown.entry import Entry
+from langmem_plus.store.markdown.files import Stamp
+from langmem_plus.store.markdown.vectors import Vectors
 
-# Raised whenever the tables, the tokens or the descriptions change: an index of another version is built anew.
-_VERSION = 1
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS items(
-  id INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL UNIQUE, path TEXT NOT NULL UNIQUE,
-  inode INTEGER NOT NULL, size INTEGER NOT NULL, mtime INTEGER NOT NULL,
-  value TEXT NOT NULL, created_at TEXT NOT NULL, updated_at TEXT NOT NULL, indexing TEXT,
-  role TEXT, status TEXT, thread_id TEXT, place TEXT, born INTEGER NOT NULL, pending INTEGER NOT NULL, last_scores TEXT
-);
-CREATE INDEX IF NOT EXISTS items_newest ON items(updated_at DESC, id DESC);
-CREATE INDEX IF NOT EXISTS items_thread ON items(thread_id, place, born) WHERE place IS NOT NULL;
-CREATE INDEX IF NOT EXISTS items_pending ON items(id) WHERE pending;
-CREATE TABLE IF NOT EXISTS gone(seq INTEGER PRIMARY KEY AUTOINCREMENT, id INTEGER NOT NULL);
-CREATE TABLE IF NOT EXISTS chunks(item INTEGER NOT NULL, ordinal INTEGER NOT NULL, hash BLOB NOT NULL,
-  text TEXT NOT NULL, PRIMARY KEY(item, ordinal)) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS skipped(path TEXT PRIMARY KEY, inode INTEGER, size INTEGER, mtime INTEGER, reason TEXT);
-CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5(tokens, tokenize='ascii');
-CREATE VIRTUAL TABLE IF NOT EXISTS windows USING fts5(tokens, tokenize='ascii');
-CREATE VIRTUAL TABLE IF NOT EXISTS vocabulary USING fts5vocab(words, 'row');
-"""
 _COLUMNS = "id, key, path, value, created_at, updated_at, indexing, last_scores"
-_CHUNK = 500
+_PAGE = 500
+DUPLICATE = "duplicate"
+UNREADABLE = "unreadable"
+REMOVED = "removed"
 
-
-@dataclass(frozen=True)
-class Stamp:
-    """What tells that a file has changed."""
-
-    inode: int
-    size: int
-    mtime: int
-
-    @staticmethod
-    def of(stat: os.stat_result) -> Stamp:
-        """The stamp of a file."""
-        return Stamp(stat.st_ino, stat.st_size, stat.st_mtime_ns)
+Place = tuple[str, str, int]
+"""A turn's thread, its place there, and the id of its first version."""
+Outline = tuple[int, str | None, str | None, str | None, str | None, int]
+"""An item's id, role, status, thread, place and the id of its first version."""
 
 
 @dataclass(frozen=True)
@@ -62,92 +37,61 @@ class Row:
     id: int
     key: str
     path: str
-    value: str
+    json: str
     created_at: str
     updated_at: str
     indexing: str | None
     last_scores: str | None
 
+    @staticmethod
+    def of(found: Sequence[Any]) -> Row:
+        """The row of a query's answer."""
+        row_id, key, path, *others = found
+        return Row(row_id, from_sql(key), from_sql(path), *others)
+
     def load_value(self) -> dict[str, Any]:
         """The value, fresh at each call, with the scores of its last recall where it is a record."""
-        value: dict[str, Any] = json.loads(self.value)
+        value: dict[str, Any] = json.loads(self.json)
         if self.last_scores is not None and "last_scores" in value:
             value["last_scores"] = json.loads(self.last_scores)
         return value
 
+    def says(self, entry: Entry) -> bool:
+        """Whether an entry says the same as this row, times of the update and scores apart."""
+        value = {**entry.value, **({"last_scores": None} if entry.role else {})}
+        index = None if entry.index is None else json.dumps(entry.index)
+        return json.dumps(json.loads(self.json), sort_keys=True) == json.dumps(value, sort_keys=True) and (
+            self.key,
+            self.created_at,
+            self.indexing,
+        ) == (entry.key, entry.created_at, index)
 
-class Index:
-    """One namespace's database. Not thread-safe: its owner holds a lock around each call."""
 
-    def __init__(self, path: Path, vectors: Path) -> None:
-        self.path = path
-        path.parent.mkdir(parents=True, exist_ok=True)
-        vectors.parent.mkdir(parents=True, exist_ok=True)
-        self.db = sqlite3.connect(path, timeout=30, isolation_level=None, check_same_thread=False)
-        self.db.execute("PRAGMA journal_mode=WAL")
-        self.db.execute("PRAGMA synchronous=OFF")  # derived: after a power cut it is built anew
-        version = self.db.execute("PRAGMA user_version").fetchone()[0]
-        if version not in (0, _VERSION):
-            raise sqlite3.DatabaseError(f"index version {version}, not {_VERSION}")
-        if version == 0:
-            self.db.executescript(f"BEGIN IMMEDIATE;{_SCHEMA}PRAGMA user_version={_VERSION};COMMIT")
-        self.db.execute("ATTACH ? AS paid", (str(vectors),))
-        self.db.execute("PRAGMA paid.journal_mode=WAL")
-        self.db.execute("PRAGMA paid.synchronous=NORMAL")
-        self.db.execute(
-            "CREATE TABLE IF NOT EXISTS paid.vectors(model TEXT NOT NULL, hash BLOB NOT NULL, vector BLOB NOT NULL, "
-            "PRIMARY KEY(model, hash)) WITHOUT ROWID"
-        )
-        self._files = [(file, Stamp.of(file.stat()).inode) for file in (path, vectors)]
+class Index(Connection):
+    """One namespace's index. Not thread-safe: its owner holds a lock around each call."""
 
-    def close(self) -> None:
-        """Close the connection."""
-        self.db.close()
-
-    def is_current(self) -> bool:
-        """Whether the databases are still the ones on disk: somebody may have deleted them."""
-        try:
-            return all(file.stat().st_ino == inode for file, inode in self._files)
-        except FileNotFoundError:
-            return False
-
-    def begin(self) -> None:
-        """Start a write."""
-        self.db.execute("BEGIN IMMEDIATE")
-
-    def commit(self) -> None:
-        """End a write."""
-        self.db.execute("COMMIT")
-
-    def rollback(self) -> None:
-        """Give a write up."""
-        if self.db.in_transaction:
-            self.db.execute("ROLLBACK")
+    def __init__(self, path: Path | None, vectors: Path) -> None:
+        super().__init__(path, vectors)
+        self.vectors = Vectors(self)
+        self._loosened: set[Place] = set()
 
     # reading
 
     def get(self, key: str) -> Row | None:
         """The item with a key."""
-        found = self.db.execute(f"SELECT {_COLUMNS} FROM items WHERE key=?", (key,)).fetchone()
-        return Row(*found) if found else None
+        found = self.db.execute(f"SELECT {_COLUMNS} FROM items WHERE key=?", (to_sql(key),)).fetchone()
+        return Row.of(found) if found else None
 
     def load(self, ids: Sequence[int]) -> dict[int, Row]:
         """Items by their ids."""
-        rows: dict[int, Row] = {}
-        for start in range(0, len(ids), _CHUNK):
-            part = [int(i) for i in ids[start : start + _CHUNK]]
-            marks = ",".join("?" * len(part))
-            for found in self.db.execute(f"SELECT {_COLUMNS} FROM items WHERE id IN ({marks})", part):
-                rows[found[0]] = Row(*found)
-        return rows
+        sql = f"SELECT {_COLUMNS} FROM items WHERE id IN ({{}})"
+        return {found[0]: Row.of(found) for found in self.select(sql, ids)}
 
     def newest(self, before: tuple[str, int] | None, where: str, values: Sequence[Any]) -> list[Row]:
         """A page of items, newest update first, below a position."""
         clause, position = ("(updated_at, id) < (?, ?)", before) if before else ("1", ())
-        sql = (
-            f"SELECT {_COLUMNS} FROM items WHERE {clause} AND {where} ORDER BY updated_at DESC, id DESC LIMIT {_CHUNK}"
-        )
-        return [Row(*found) for found in self.db.execute(sql, (*position, *values))]
+        sql = f"SELECT {_COLUMNS} FROM items WHERE {clause} AND {where} ORDER BY updated_at DESC, id DESC LIMIT {_PAGE}"
+        return [Row.of(found) for found in self.db.execute(sql, (*position, *values))]
 
     def count(self) -> int:
         """The number of items."""
@@ -156,19 +100,27 @@ class Index:
     def paths(self) -> dict[str, Stamp]:
         """Every file that the index has read, unreadable ones too."""
         sql = "SELECT path, inode, size, mtime FROM items UNION ALL SELECT path, inode, size, mtime FROM skipped"
-        return {path: Stamp(*stamp) for path, *stamp in self.db.execute(sql)}
+        return {from_sql(path): Stamp(*stamp) for path, *stamp in self.db.execute(sql)}
 
-    def holder(self, path: str) -> str | None:
-        """The key of the item in a file."""
-        found = self.db.execute("SELECT key FROM items WHERE path=?", (path,)).fetchone()
-        return str(found[0]) if found else None
+    def skipped(self) -> dict[str, tuple[str, str]]:
+        """The files that hold no item, each with the kind of reason and its words."""
+        found = self.db.execute("SELECT path, reason, detail FROM skipped ORDER BY path")
+        return {from_sql(path): (reason, from_sql(detail)) for path, reason, detail in found}
+
+    def holder(self, path: str) -> tuple[str, str] | None:
+        """The key of the item in a file, and when it was created."""
+        sql = "SELECT key, created_at FROM items WHERE path=?"
+        found = self.db.execute(sql, (to_sql(path),)).fetchone()
+        return (from_sql(found[0]), found[1]) if found else None
 
     def pending(self) -> list[str]:
         """The keys of the turns whose facts haven't been drawn out, oldest first."""
-        return [key for (key,) in self.db.execute("SELECT key FROM items WHERE pending ORDER BY id")]
+        return [from_sql(key) for (key,) in self.db.execute("SELECT key FROM items WHERE pending ORDER BY id")]
 
     def match(self, table: str, terms: Iterable[str], limit: int) -> list[tuple[int, float]]:
-        """The ids and BM25 scores (larger is better) of the items that hold any of the terms, best first."""
+        """The ids and BM25 scores (larger is better) of the items that hold any of the terms, best first; all of them
+        for a negative limit.
+        """
         query = " OR ".join(f'"{term}"' for term in dict.fromkeys(terms))
         if not query:
             return []
@@ -187,35 +139,31 @@ class Index:
 
     def tokens(self, ids: Sequence[int], table: str = "words") -> dict[int, str]:
         """The search tokens of items."""
-        found: dict[int, str] = {}
-        for start in range(0, len(ids), _CHUNK):
-            part = [int(i) for i in ids[start : start + _CHUNK]]
-            marks = ",".join("?" * len(part))
-            found.update(self.db.execute(f"SELECT rowid, tokens FROM {table} WHERE rowid IN ({marks})", part))
-        return found
+        return dict(self.select(f"SELECT rowid, tokens FROM {table} WHERE rowid IN ({{}})", ids))
 
-    # writing, between begin and commit
+    # writing, inside of `writing`
 
     def put(self, entry: Entry, description: Description, path: str, stamp: Stamp) -> int:
-        """Write an item as a new version and return its id."""
-        old = self.db.execute(
-            "SELECT id, born, last_scores FROM items WHERE key=? OR path=? ORDER BY key=? DESC",
-            (entry.key, path, entry.key),
-        ).fetchall()
-        for row in old:
-            self._drop(row[0])
-        record = entry.role is not None
-        own_scores = entry.value.get("last_scores") if record else None
-        scores = json.dumps(own_scores) if own_scores is not None else (old[0][2] if old and record else None)
-        value = {**entry.value, "last_scores": None} if record else entry.value
+        """Write an item as a new version and return its id. It keeps its place among its thread's turns and the scores
+        of its last recall.
+        """
+        key = to_sql(entry.key)
+        old = self.db.execute("SELECT id, born, last_scores FROM items WHERE key=?", (key,)).fetchone()
+        if old:
+            self._drop(old[0])
+        self.remove_path(path)
+        is_record = entry.role is not None
+        own_scores = entry.value.get("last_scores") if is_record else None
+        scores = json.dumps(own_scores) if own_scores is not None else (old[2] if old and is_record else None)
+        value = {**entry.value, "last_scores": None} if is_record else entry.value
         cursor = self.db.execute(
             "INSERT INTO items(key, path, inode, size, mtime, value, created_at, updated_at, indexing, role, status, "
             "thread_id, place, born, pending, last_scores) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
             (
-                *(entry.key, path, stamp.inode, stamp.size, stamp.mtime, json.dumps(value)),
+                *(key, to_sql(path), stamp.inode, stamp.size, stamp.mtime, json.dumps(value)),
                 *(entry.created_at, entry.updated_at, None if entry.index is None else json.dumps(entry.index)),
-                *(description.role, description.status, description.thread_id, description.place),
-                *(old[0][1] if old else -1, description.pending, scores),
+                *map(to_sql, (description.role, description.status, description.thread_id, description.place)),
+                *(old[1] if old else -1, description.pending, scores),
             ),
         )
         row_id = int(cursor.lastrowid or 0)
@@ -225,35 +173,37 @@ class Index:
             self.db.execute("INSERT INTO words(rowid, tokens) VALUES(?, ?)", (row_id, description.words))
         self.db.executemany(
             "INSERT INTO chunks VALUES(?,?,?,?)",
-            [(row_id, i, text_hash(text), text) for i, text in enumerate(description.texts)],
+            [(row_id, i, text_hash(text), to_sql(text)) for i, text in enumerate(description.texts)],
         )
         return row_id
 
     def restamp(self, path: str, stamp: Stamp) -> None:
         """Note that a file was touched but says the same."""
-        self.db.execute(
-            "UPDATE items SET inode=?, size=?, mtime=? WHERE path=?", (stamp.inode, stamp.size, stamp.mtime, path)
-        )
+        values = (stamp.inode, stamp.size, stamp.mtime, to_sql(path))
+        self.db.execute("UPDATE items SET inode=?, size=?, mtime=? WHERE path=?", values)
 
-    def skip(self, path: str, stamp: Stamp, reason: str) -> None:
+    def skip(self, path: str, stamp: Stamp, reason: str, detail: str = "") -> None:
         """Note a file that holds no item, so that it isn't read again until it changes."""
         self.remove_path(path)
-        self.db.execute(
-            "INSERT OR REPLACE INTO skipped VALUES(?,?,?,?,?)", (path, stamp.inode, stamp.size, stamp.mtime, reason)
-        )
+        values = (to_sql(path), stamp.inode, stamp.size, stamp.mtime, reason, to_sql(detail))
+        self.db.execute("INSERT INTO skipped VALUES(?,?,?,?,?,?)", values)
 
     def remove(self, key: str) -> None:
         """Forget an item."""
-        for (row_id,) in self.db.execute("SELECT id FROM items WHERE key=?", (key,)).fetchall():
-            self._drop(row_id)
+        found = self.db.execute("SELECT id FROM items WHERE key=?", (to_sql(key),)).fetchone()
+        if found:
+            self._drop(found[0])
 
     def remove_path(self, path: str) -> None:
         """Forget whatever stood in a file."""
-        for (row_id,) in self.db.execute("SELECT id FROM items WHERE path=?", (path,)).fetchall():
-            self._drop(row_id)
-        self.db.execute("DELETE FROM skipped WHERE path=?", (path,))
+        name = to_sql(path)
+        found = self.db.execute("SELECT id FROM items WHERE path=?", (name,)).fetchone()
+        if found:
+            self._drop(found[0])
+        self.db.execute("DELETE FROM skipped WHERE path=?", (name,))
 
     def _drop(self, row_id: int) -> None:
+        self._loosened.update(self.places([row_id]).values())
         for sql in (
             "DELETE FROM items WHERE id=?",
             "DELETE FROM chunks WHERE item=?",
@@ -263,58 +213,41 @@ class Index:
         ):
             self.db.execute(sql, (row_id,))
 
-    def set_scores(self, key: str, scores: str) -> None:
-        """Keep the scores of an item's last recall."""
-        self.db.execute("UPDATE items SET last_scores=? WHERE key=?", (scores, key))
+    def set_scores(self, scores: Mapping[str, str]) -> None:
+        """Keep the scores of the items' last recall."""
+        rows = [(text, to_sql(key)) for key, text in scores.items()]
+        self.db.executemany("UPDATE items SET last_scores=? WHERE key=?", rows)
 
-    def threads(self, ids: Sequence[int]) -> Iterator[tuple[str, list[int]]]:
-        """The threads of some items, each with all of its turns in order."""
-        names: set[str] = set()
-        for start in range(0, len(ids), _CHUNK):
-            part = ids[start : start + _CHUNK]
-            marks = ",".join("?" * len(part))
-            sql = f"SELECT DISTINCT thread_id FROM items WHERE place IS NOT NULL AND id IN ({marks})"
-            names.update(name for (name,) in self.db.execute(sql, part))
-        for name in sorted(names):
-            yield name, self.thread(name)
+    # threads
 
-    def thread(self, name: str) -> list[int]:
-        """The turns of a thread in order."""
-        sql = "SELECT id FROM items WHERE place IS NOT NULL AND thread_id=? ORDER BY place, born"
-        return [row_id for (row_id,) in self.db.execute(sql, (name,))]
+    def places(self, ids: Sequence[int]) -> dict[int, Place]:
+        """The places of those items that are turns of a thread."""
+        sql = "SELECT id, thread_id, place, born FROM items WHERE place IS NOT NULL AND id IN ({})"
+        return {row_id: (thread, place, born) for row_id, thread, place, born in self.select(sql, ids)}
 
-    def write_windows(self, windows: dict[int, str]) -> None:
+    def take_loosened(self) -> set[Place]:
+        """The places of turns that were dropped since the last call: their neighbours have others now."""
+        taken, self._loosened = self._loosened, set()
+        return taken
+
+    def around(self, place: Place) -> tuple[list[int], list[int], list[int]]:
+        """The two turns before a place, the one at it if it is taken, and the two after it, in order."""
+        thread, where, born = place
+        sql = "SELECT id FROM items WHERE place IS NOT NULL AND thread_id=? AND (place, born) {} (?, ?) "
+        sides = (("<", "ORDER BY place DESC, born DESC LIMIT 2"), ("=", ""), (">", "ORDER BY place, born LIMIT 2"))
+        before, here, after = (
+            [row_id for (row_id,) in self.db.execute(sql.format(sign) + order, (thread, where, born))]
+            for sign, order in sides
+        )
+        return before[::-1], here, after
+
+    def write_windows(self, windows: Mapping[int, str]) -> None:
         """Write the tokens of items together with their neighbours'; unchanged ones are left alone."""
         before = self.tokens(list(windows), "windows")
-        changed = {row_id: text for row_id, text in windows.items() if before.get(row_id) != text}
+        changed = {row_id: text for row_id, text in windows.items() if before.get(row_id, "") != text}
         self.db.executemany("DELETE FROM windows WHERE rowid=?", [(i,) for i in changed if i in before])
-        self.db.executemany("INSERT INTO windows(rowid, tokens) VALUES(?, ?)", changed.items())
-
-    # vectors
-
-    def known_vectors(self, model: str, hashes: Sequence[bytes]) -> set[bytes]:
-        """Which texts have a vector of a model."""
-        found: set[bytes] = set()
-        for start in range(0, len(hashes), _CHUNK):
-            part = hashes[start : start + _CHUNK]
-            marks = ",".join("?" * len(part))
-            sql = f"SELECT hash FROM paid.vectors WHERE model=? AND hash IN ({marks})"
-            found.update(h for (h,) in self.db.execute(sql, (model, *part)))
-        return found
-
-    def put_vectors(self, model: str, vectors: dict[bytes, bytes]) -> None:
-        """Keep vectors as little-endian float32."""
-        rows = [(model, h, vector) for h, vector in vectors.items()]
-        self.db.executemany("INSERT OR REPLACE INTO paid.vectors VALUES(?,?,?)", rows)
-
-    def texts(self, hashes: Sequence[bytes]) -> list[str]:
-        """The distinct texts with these hashes that items still hold."""
-        found: dict[bytes, str] = {}
-        for start in range(0, len(hashes), _CHUNK):
-            part = hashes[start : start + _CHUNK]
-            marks = ",".join("?" * len(part))
-            found.update(self.db.execute(f"SELECT hash, text FROM chunks WHERE hash IN ({marks})", part))
-        return list(found.values())
+        rows = [(row_id, text) for row_id, text in changed.items() if text]
+        self.db.executemany("INSERT INTO windows(rowid, tokens) VALUES(?, ?)", rows)
 
     # following what changed
 
@@ -323,29 +256,17 @@ class Index:
         found = dict(self.db.execute("SELECT name, seq FROM sqlite_sequence"))
         return found.get("items", 0), found.get("gone", 0)
 
-    def dropped(self, after: int) -> list[int]:
-        """The items dropped since a position."""
+    def dropped(self, after: int) -> list[int] | None:
+        """The items dropped since a position, or None when that is too long ago to tell."""
+        if self.position()[1] - after > REMEMBERED_DROPS:
+            return None
         return [row_id for (row_id,) in self.db.execute("SELECT id FROM gone WHERE seq > ?", (after,))]
 
-    def outlines(self, after: int) -> list[tuple[int, str | None, str | None, str | None, str | None, int]]:
-        """Id, role, status, thread, place and first id of the items written since a position, oldest first."""
+    def outlines(self, after: int) -> list[Outline]:
+        """The items written since a position, oldest first."""
         sql = "SELECT id, role, status, thread_id, place, born FROM items WHERE id > ? ORDER BY id"
-        return list(self.db.execute(sql, (after,)))
-
-    def chunk_vectors(self, after: int, model: str) -> list[tuple[int, bytes, bytes | None]]:
-        """Item, text hash and vector (None where it still waits) of the texts written since a position."""
-        sql = (
-            "SELECT c.item, c.hash, v.vector FROM chunks c "
-            "LEFT JOIN paid.vectors v ON v.model=? AND v.hash=c.hash WHERE c.item > ? ORDER BY c.item, c.ordinal"
-        )
-        return list(self.db.execute(sql, (model, after)))
-
-    def vectors(self, model: str, hashes: Sequence[bytes]) -> dict[bytes, bytes]:
-        """The vectors of some texts, where they are there."""
-        found: dict[bytes, bytes] = {}
-        for start in range(0, len(hashes), _CHUNK):
-            part = hashes[start : start + _CHUNK]
-            marks = ",".join("?" * len(part))
-            sql = f"SELECT hash, vector FROM paid.vectors WHERE model=? AND hash IN ({marks})"
-            found.update(self.db.execute(sql, (model, *part)))
-        return found
+        found = self.db.execute(sql, (after,))
+        return [
+            (row_id, from_sql(role), from_sql(status), from_sql(thread), from_sql(place), born)
+            for row_id, role, status, thread, place, born in found
+        ]

@@ -10,8 +10,9 @@ import hashlib
 import os
 import re
 import unicodedata
+import uuid
 from collections.abc import Iterator
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from langmem_plus.errors import StoreError
 
@@ -34,6 +35,7 @@ MAX_NAME_BYTES = 120
 
 _LITERAL = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_-@%+=,")
 _HASHED = "~~"
+_TEMPORARY = re.compile(r"\.[0-9a-f]{32}\.tmp")
 # Windows refuses these names, with any ending.
 _DEVICES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(?![^.])")
 
@@ -56,15 +58,19 @@ def encode_name(text: str) -> str:
 
 
 def decode_name(name: str) -> str | None:
-    """The text that `encode_name` was given, or None where the name is a hash.
+    """The text that `encode_name` was given, or None where the name is a hash or was never made by it.
 
     >>> decode_name("a~2f~42~2e~2e")
     'a/B..'
     """
     if name.startswith(_HASHED):
         return None
-    data = re.sub(rb"~([0-9a-f]{2})", lambda m: bytes([int(m[1], 16)]), name.encode("utf-8", "surrogatepass"))
-    return data.decode("utf-8", "surrogatepass")
+    data = re.sub(rb"~([0-9a-f]{2})", lambda m: bytes([int(m[1], 16)]), os.fsencode(name))
+    try:
+        text = data.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        return None
+    return text if encode_name(text) == name else None
 
 
 def _stable(char: str) -> bool:
@@ -73,6 +79,17 @@ def _stable(char: str) -> bool:
 
 def _escape(char: str) -> str:
     return "".join(f"~{byte:02x}" for byte in char.encode("utf-8", "surrogatepass"))
+
+
+def role_of(path: PurePosixPath) -> str | None:
+    """The role whose folder, or a folder below it, holds a file; None for items and for what lies elsewhere."""
+    parts = path.parts[1:-1] if is_deleted(path) else path.parts[:-1]
+    return next((FOLDER_ROLES[name] for n in (1, 2) if (name := "/".join(parts[:n])) in FOLDER_ROLES), None)
+
+
+def is_deleted(path: PurePosixPath) -> bool:
+    """Whether a file lies under ``deleted/``."""
+    return path.parts[0] == DELETED
 
 
 def namespace_id(namespace: tuple[str, ...]) -> str:
@@ -111,16 +128,13 @@ class Layout:
         """The folder of a namespace's files."""
         return self.entries.joinpath(*map(encode_name, namespace))
 
-    def make_folder(self, namespace: tuple[str, ...]) -> Path:
-        """Make a namespace's folder; a label too long for a name is kept in a file beside."""
+    def label_files(self, namespace: tuple[str, ...]) -> Iterator[tuple[Path, str]]:
+        """The labels that are too long for a name, each with the file beside the folder's content that keeps it."""
         folder = self.entries
         for label in namespace:
             folder = folder / encode_name(label)
-            if not folder.is_dir():
-                folder.mkdir(parents=True, exist_ok=True)
-            if folder.name.startswith(_HASHED) and not (folder / LABEL_FILE).exists():
-                (folder / LABEL_FILE).write_bytes(label.encode("utf-8", "surrogatepass"))
-        return folder
+            if folder.name.startswith(_HASHED):
+                yield folder / LABEL_FILE, label
 
     def find_namespaces(self, prefix: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], bool]]:
         """The namespaces at and below a prefix whose folders hold files, in no order.
@@ -129,13 +143,22 @@ class Layout:
             The namespace, and whether a file lies outside of ``deleted/``, so that it certainly holds an item.
         """
         start = self.folder(prefix)
-        if start.is_dir():
-            yield from _walk(start, prefix)
+        yield from _walk(start, prefix, frozenset())
 
 
-def _walk(folder: Path, namespace: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], bool]]:
+def _walk(
+    folder: Path, namespace: tuple[str, ...], above: frozenset[tuple[int, int]]
+) -> Iterator[tuple[tuple[str, ...], bool]]:
+    try:
+        stat = folder.stat()
+        listing = os.scandir(folder)
+    except OSError:  # it isn't there, or isn't for us to read
+        return
+    here = (stat.st_dev, stat.st_ino)
+    if here in above:
+        return  # a link that leads back up
     rooms: set[str] = set()
-    with os.scandir(folder) as children:
+    with listing as children:
         for child in children:
             if child.name.startswith(".") or not child.is_dir():
                 continue
@@ -144,42 +167,64 @@ def _walk(folder: Path, namespace: tuple[str, ...]) -> Iterator[tuple[tuple[str,
                 continue
             label = _read_label(Path(child.path))
             if label is not None:
-                yield from _walk(Path(child.path), (*namespace, label))
+                yield from _walk(Path(child.path), (*namespace, label), above | {here})
     live = any(_has_file(folder / room) for room in rooms - {DELETED})
     if namespace and (live or (DELETED in rooms and _has_file(folder / DELETED))):
         yield namespace, live
 
 
 def _has_file(folder: Path) -> bool:
-    return next(scan_files(folder), None) is not None
+    try:
+        return any(is_memory_file(entry.name) for entry in walk_files(folder))
+    except OSError:
+        return True  # whatever stands there can't be read now
 
 
 def _read_label(folder: Path) -> str | None:
-    if folder.name.startswith(_HASHED):
-        label = folder / LABEL_FILE
-        return label.read_bytes().decode("utf-8", "surrogatepass") if label.exists() else None
-    try:
-        text = decode_name(folder.name)
-    except UnicodeDecodeError:
-        return None
-    # A folder that a person made with a name that we'd have written otherwise isn't a namespace.
-    return text if text is not None and encode_name(text) == folder.name else None
+    """The label that a folder stands for; None for a folder that a person made with a name of another kind."""
+    if not folder.name.startswith(_HASHED):
+        label = decode_name(folder.name)
+    else:
+        try:
+            label = (folder / LABEL_FILE).read_bytes().decode("utf-8", "surrogatepass")
+        except (OSError, UnicodeDecodeError):
+            return None
+        label = label if encode_name(label) == folder.name else None
+    return None if label is None or "." in label or "\0" in label else label
 
 
-def scan_files(folder: Path) -> Iterator[os.DirEntry[str]]:
-    """The Markdown files in a folder and the folders below it; hidden ones are left out."""
+def walk_files(folder: Path) -> Iterator[os.DirEntry[str]]:
+    """The files in a folder and the folders below it, hidden folders left out; links are followed to files alone.
+
+    Raises:
+        OSError: a folder is there and can't be read.
+    """
     try:
         listing = os.scandir(folder)
     except (FileNotFoundError, NotADirectoryError):
         return
     with listing as entries:
         for entry in entries:
-            if entry.name.startswith("."):
-                continue
-            if entry.is_dir(follow_symlinks=False):
-                yield from scan_files(Path(entry.path))
-            elif entry.name.endswith(SUFFIX):
-                yield entry
+            if not entry.is_dir(follow_symlinks=False):
+                if entry.is_file():
+                    yield entry
+            elif not entry.name.startswith("."):
+                yield from walk_files(Path(entry.path))
+
+
+def is_memory_file(name: str) -> bool:
+    """Whether a file of this name is looked at."""
+    return name.endswith(SUFFIX) and not name.startswith(".")
+
+
+def temporary_name() -> str:
+    """A fresh name for a file that is being written."""
+    return f".{uuid.uuid4().hex}.tmp"
+
+
+def is_temporary(name: str) -> bool:
+    """Whether a file was being written when its writer died, or still is."""
+    return _TEMPORARY.fullmatch(name) is not None
 
 
 def file_path(role: str | None, key: str, created_at: str, thread_id: str | None, deleted: bool) -> str:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import datetime as dt
 import logging
+import sqlite3
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,16 +14,17 @@ import numpy as np
 
 from langmem_plus.config import MemoryConfig
 from langmem_plus.errors import StoreError
-from langmem_plus.records import format_time, parse_time, utc_now
-from langmem_plus.store.markdown import pending
+from langmem_plus.store.markdown import pending, planning
 from langmem_plus.store.markdown.catalog import Catalog
+from langmem_plus.store.markdown.connection import is_busy, is_outside, to_sql
 from langmem_plus.store.markdown.database import Database
 from langmem_plus.store.markdown.describe import Description, describe, text_hash
-from langmem_plus.store.markdown.files import Action, Namespace
-from langmem_plus.store.markdown.frontmatter import Entry, render
-from langmem_plus.store.markdown.index import Index, Row, Stamp
-from langmem_plus.store.markdown.layout import DELETED, Layout, encode_name, file_path
-from langmem_plus.store.markdown.sync import bring_in_step, write_windows
+from langmem_plus.store.markdown.files import Namespace, Stamp, journals
+from langmem_plus.store.markdown.index import REMOVED, UNREADABLE, Index, Row
+from langmem_plus.store.markdown.layout import Layout
+from langmem_plus.store.markdown.planning import Step, Write
+from langmem_plus.store.markdown.sync import bring_in_step
+from langmem_plus.store.markdown.windows import write_windows
 from langmem_plus.store.search import Floats, Leg, matches
 
 logger = logging.getLogger(__name__)
@@ -32,23 +33,28 @@ logger = logging.getLogger(__name__)
 _SYNC_SHARE = 0.05
 
 
+class InterruptedBatchError(Exception):
+    """A crash left a batch of this namespace half-done: finish it first, then look again."""
+
+    def __init__(self, namespace: Namespace) -> None:
+        super().__init__(namespace)
+        self.namespace = namespace
+
+
 @dataclass(frozen=True)
-class Write:
-    """One put (or, with ``value`` None, one delete) that a batch asks for."""
+class Found:
+    """What a namespace found: raw scores, and which index their ids belong to."""
 
-    key: str
-    value: dict[str, Any] | None
-    index: list[str] | bool | None = None
+    leg: Leg
+    identity: int
 
 
 @dataclass(frozen=True)
-class Step:
-    """One planned write: the entry (a deleted one has its ``removed_at``), its file, and the file that goes."""
+class Details:
+    """What a result carries beside its value."""
 
-    key: str
-    entry: Entry
-    path: str
-    old_path: str | None
+    vectors: Mapping[int, Floats]
+    coverage: Mapping[int, float]
 
 
 class OpenNamespace:
@@ -60,6 +66,7 @@ class OpenNamespace:
         config: the store's settings.
         fields: the paths that are searched, None for the default.
         model: the embedder's id, None without vectors.
+        opened: called when its database was opened.
     """
 
     def __init__(
@@ -69,45 +76,72 @@ class OpenNamespace:
         config: MemoryConfig,
         fields: Sequence[str] | None,
         model: str | None,
+        opened: Callable[[OpenNamespace], None],
     ) -> None:
         self.namespace = namespace
         self.folder = layout.folder(namespace)
         self._layout, self._config, self._fields, self._model = layout, config, fields, model
+        self._tell = opened
         self._database = Database(layout, namespace, opened=self._start_over)
         self._use = self._database.use
-        self._start_over()
+        self.close, self.close_if_idle = self._database.close, self._database.close_if_idle
+        self.hold, self.let_go = self._database.hold, self._database.let_go
+        self.leave_to_parent, self.locked = self._database.leave_to_parent, self._database.locked
+        self._catalog = Catalog(model)
+        self._next_look = 0.0
 
     def _start_over(self) -> None:
         """A database was opened: nothing that is held in memory speaks of it."""
         self._catalog = Catalog(self._model)
         self._next_look = 0.0
+        self._tell(self)
 
     @property
     def exists(self) -> bool:
         """Whether anything was ever written here."""
-        return self.folder.is_dir()
-
-    def close(self) -> None:
-        """Close the database; it opens again when needed."""
-        self._database.close()
-
-    @contextlib.contextmanager
-    def locked(self) -> Iterator[None]:
-        """Hold the namespace against other threads and processes."""
-        with self._database.locked():
-            yield
+        try:
+            return self.folder.is_dir()
+        except OSError:  # no folder can have so long a path
+            return False
 
     # in step with the files
 
     def _in_step(self, index: Index) -> Index:
-        if time.monotonic() >= self._next_look:
-            with self._database.locked():
-                started = time.monotonic()
-                if bring_in_step(index, self.folder, self.namespace, self._fields):
-                    pending.mark(self._layout, self.namespace, index.pending())
-                took = time.monotonic() - started
-            self._next_look = time.monotonic() + max(self._config.sync_interval, took / _SYNC_SHARE)
+        now = time.monotonic()
+        if now < self._next_look:
+            return index
+        # Only the first look has to be had; later ones don't wait for another process that is at work here.
+        first = self._next_look == 0.0
+        with contextlib.nullcontext(True) if index.in_memory else self._database.trying(wait=first) as mine:
+            if mine:
+                self._look(index, first)
+        took = time.monotonic() - now
+        self._next_look = time.monotonic() + max(self._config.sync_interval, took / _SYNC_SHARE)
         return index
+
+    def _look(self, index: Index, first: bool) -> None:
+        if not index.in_memory and self.is_interrupted():
+            raise InterruptedBatchError(self.namespace)
+        try:
+            changed = bring_in_step(index, self.folder, self.namespace, self._fields)
+        except (OSError, sqlite3.Error) as error:
+            if isinstance(error, sqlite3.Error) and not (is_busy(error) or is_outside(error)):
+                raise
+            if first and not index.count():
+                raise StoreError(
+                    f"the files of {self.namespace} below {str(self.folder)!r} can't be read into the index ({error}): "
+                    "make them readable, and room for the index."
+                ) from error
+            logger.warning("the index of %s can't follow its files now: %s", self.namespace, error)
+            return
+        if first or changed:
+            self._remind(index.pending(), all_of_them=True)
+
+    def is_interrupted(self) -> bool:
+        """Whether a batch of this namespace stands in the journal. The caller holds the namespace, so its writer is
+        gone.
+        """
+        return any(self.namespace in touched for _, touched in journals(self._layout))
 
     def look_again(self) -> None:
         """Compare with the files at the next use, whatever the interval."""
@@ -117,83 +151,60 @@ class OpenNamespace:
 
     def plan(self, writes: Sequence[Write]) -> list[Step]:
         """Decide the files of some writes, each key at most once."""
-        return self._use(lambda index: self._plan(self._in_step(index), writes))
 
-    def _plan(self, index: Index, writes: Sequence[Write]) -> list[Step]:
-        steps: list[Step] = []
-        taken: set[str] = set()
-        for write in writes:
-            row = index.get(write.key)
-            now = _later_than(row.updated_at if row else None)
-            if write.value is None:
-                if row is not None:
-                    gone = Entry(row.key, row.load_value(), row.created_at, now, removed_at=now)
-                    steps.append(Step(row.key, gone, f"{DELETED}/{row.path.removeprefix(DELETED + '/')}", row.path))
-                continue
-            entry = Entry(write.key, write.value, row.created_at if row else now, now, write.index)
-            path = self._place(entry, row, index, taken)
-            taken.add(path)
-            steps.append(Step(write.key, entry, path, row.path if row and row.path != path else None))
-        return steps
+        def decide(index: Index) -> list[Step]:
+            if planning.moved(self._in_step(index), self.folder, writes):
+                self.look_again()
+                self._in_step(index)
+            return planning.plan(index, self.folder, writes)
 
-    def _place(self, entry: Entry, row: Row | None, index: Index, taken: set[str]) -> str:
-        thread = entry.value.get("thread_id")
-        said = entry.value.get("created_at") if entry.role else entry.created_at
-        path = file_path(
-            entry.role, entry.key, str(said), thread if isinstance(thread, str) else None, entry.is_tombstone
-        )
-        if row is not None and row.path.rpartition("/")[0] == path.rpartition("/")[0]:
-            return row.path
-        if path in taken or index.holder(path) not in (None, entry.key):
-            path = path.removesuffix(".md") + f"__{encode_name(entry.key)}.md"
-        return path
+        return self._use(decide)
 
-    def actions(self, steps: Sequence[Step]) -> list[Action]:
-        """The files to write and remove."""
-        found = []
-        for step in steps:
-            found.append(Action(self.namespace, step.path, render(step.entry)))
-            if step.old_path is not None and step.old_path != step.path:
-                found.append(Action(self.namespace, step.old_path, None))
-        return found
-
-    def commit(self, steps: Sequence[Step], vectors: Mapping[str, Floats]) -> None:
+    def commit(self, steps: Sequence[Step], stamps: Mapping[str, Stamp], vectors: Mapping[str, Floats]) -> None:
         """Index what was written. The files are the truth: should this fail, the next look at them mends it."""
         described = {s.key: describe(s.entry, self._fields) for s in steps if not s.entry.removed_at}
         try:
-            self._use(lambda index: self._commit(index, steps, described, vectors))
+            self._use(lambda index: self._commit(index, steps, stamps, described, vectors))
         except StoreError as error:
             logger.warning("%s The memory is stored in its file; the index follows.", error)
             self.look_again()
             return
         waiting = [key for key, description in described.items() if description.pending]
-        pending.mark(self._layout, self.namespace, waiting)
-        done = (step.key for step in steps if step.key not in set(waiting))
+        self._remind(waiting)
+        done = {step.key for step in steps if step.entry.role == "user"}.difference(waiting)
         pending.unmark(self._layout, self.namespace, done)
 
     def _commit(
-        self, index: Index, steps: Sequence[Step], described: Mapping[str, Description], vectors: Mapping[str, Floats]
+        self,
+        index: Index,
+        steps: Sequence[Step],
+        stamps: Mapping[str, Stamp],
+        described: Mapping[str, Description],
+        vectors: Mapping[str, Floats],
     ) -> None:
-        index.begin()
-        try:
+        with index.writing():
             written = []
             for step in steps:
-                file = self.folder / step.path
-                stamp = Stamp.of(file.stat())
-                if step.key not in described:
-                    index.remove(step.key)
-                    index.skip(step.path, stamp, "deleted")
+                if step.key in described:
+                    written.append(index.put(step.entry, described[step.key], step.path, stamps[step.path]))
                 else:
-                    index.remove_path(step.path)
-                    written.append(index.put(step.entry, described[step.key], step.path, stamp))
+                    index.remove(step.key)
+                    index.skip(step.path, stamps[step.path], REMOVED)
             write_windows(index, written)
             if self._model is not None:
                 texts = {text for description in described.values() for text in description.texts}
-                index.put_vectors(self._model, {text_hash(t): vectors[t].tobytes() for t in texts if t in vectors})
-            index.commit()
-        except BaseException:
-            index.rollback()
-            raise
+                index.vectors.put(self._model, {text_hash(t): vectors[t].tobytes() for t in texts if t in vectors})
+
+    def _remind(self, keys: Iterable[str], *, all_of_them: bool = False) -> None:
+        try:
+            (pending.align if all_of_them else pending.mark)(self._layout, self.namespace, keys)
+        except OSError as error:
+            logger.warning("turns of %s wait unmarked, and are marked at the next start: %s", self.namespace, error)
+
+    def remind(self, keys: Collection[str]) -> None:
+        """Mark those of some turns that wait, should their markers be lost."""
+        if self.exists:
+            self._remind(set(self._use(lambda index: self._in_step(index).pending())).intersection(keys))
 
     # reading
 
@@ -205,33 +216,40 @@ class OpenNamespace:
         """The number of items."""
         return self._use(lambda index: self._in_step(index).count()) if self.exists else 0
 
-    def newest(self, condition: Mapping[str, Any] | None) -> Iterator[Row]:
-        """The items that meet a filter, newest update first, read page by page."""
+    def unreadable(self) -> dict[str, str]:
+        """The files that are left out, by their path below the folder, each with the reason."""
+        found = self._use(lambda index: self._in_step(index).skipped()) if self.exists else {}
+        return {path: words for path, (reason, words) in found.items() if reason == UNREADABLE}
+
+    def newest(self, condition: Mapping[str, Any] | None) -> Iterator[tuple[Row, dict[str, Any]]]:
+        """The items that meet a filter, newest update first, with their values, read page by page."""
         before: tuple[str, int] | None = None
         where, values = _narrow(condition)
         while self.exists:
             page = self._use(lambda index, at=before: self._in_step(index).newest(at, where, values))  # type: ignore[misc]
-            yield from (row for row in page if matches(row.load_value(), condition))
+            for row in page:
+                value = row.load_value()
+                if matches(value, condition):
+                    yield row, value
             if not page:
                 return
             before = (page[-1].updated_at, page[-1].id)
 
     def known_texts(self, texts: Sequence[str]) -> set[str]:
         """Which texts have a vector already."""
-        if self._model is None or not self.exists:
+        if self._model is None or not texts or not self.exists:
             return set()
-        by_hash = {text_hash(text): text for text in texts}
-        model = self._model
-        return {by_hash[h] for h in self._use(lambda index: index.known_vectors(model, list(by_hash)))}
+        model, by_hash = self._model, {text_hash(text): text for text in texts}
+        return {by_hash[h] for h in self._use(lambda index: index.vectors.known(model, list(by_hash)))}
 
     def waiting(self, limit: int) -> list[str]:
         """Texts that wait for a vector."""
 
         def read(index: Index) -> list[str]:
             self._catalog.refresh(self._in_step(index))
-            return index.texts(self._catalog.waiting[:limit])
+            return index.vectors.texts(self._catalog.waiting[:limit])
 
-        return self._use(read) if self.exists and self._model is not None else []
+        return self._use(read) if limit > 0 and self._model is not None and self.exists else []
 
     def put_vectors(self, vectors: Mapping[str, Floats]) -> None:
         """Keep vectors that arrived later."""
@@ -240,75 +258,73 @@ class OpenNamespace:
         model, rows = self._model, {text_hash(text): vector.tobytes() for text, vector in vectors.items()}
 
         def write(index: Index) -> None:
-            index.begin()
-            index.put_vectors(model, rows)
-            index.commit()
+            with index.writing():
+                index.vectors.put(model, rows)
 
-        with self.locked():
-            self._use(write)
+        self._use(write)
 
-    def leg(self, terms: Sequence[str], query: Floats | None, condition: Mapping[str, Any] | None) -> Leg:
+    def search(self, terms: Sequence[str], query: Floats | None, condition: Mapping[str, Any] | None) -> Found:
         """The raw scores of the items that can meet a filter."""
 
-        def read(index: Index) -> Leg:
-            catalog, pool = self._catalog, self._config.keyword_pool
-            catalog.refresh(self._in_step(index))
-            rows = catalog.select(condition)
-            words = catalog.spread(rows, index.match("words", terms, pool))
-            windows = catalog.spread(rows, index.match("windows", terms, pool))
-            if query is None:
-                cosine = window_cosine = np.full(len(rows), np.nan, np.float32)
-            else:
-                cosine, window_cosine = catalog.cosines(rows, query)
-            found = np.isfinite(words) | np.isfinite(windows) | np.isfinite(cosine)
-            # Newer first among equals: the fusion keeps the order of the rows.
-            kept = np.flatnonzero(found)[::-1]
-            return Leg(catalog.ids(rows[kept]), *(column[kept] for column in (words, windows, cosine, window_cosine)))
+        def read(index: Index) -> Found:
+            self._in_step(index)
+            with index.reading():
+                self._catalog.refresh(index)
+                return Found(self._leg(index, terms, query, condition), index.identity)
 
-        return self._use(read) if self.exists else Leg.empty()
+        return self._use(read) if self.exists else Found(Leg.empty(), 0)
 
-    def load(self, ids: Sequence[int]) -> dict[int, Row]:
-        """Items by their ids."""
-        return self._use(lambda index: index.load(ids))
+    def _leg(
+        self, index: Index, terms: Sequence[str], query: Floats | None, condition: Mapping[str, Any] | None
+    ) -> Leg:
+        catalog = self._catalog
+        # What a filter leaves may rank far down, so with one the words' ranking isn't cut.
+        pool = -1 if condition else self._config.keyword_pool
+        rows = catalog.select(condition)
+        words = catalog.spread(rows, index.match("words", terms, pool))
+        windows = catalog.spread(rows, index.match("windows", terms, pool))
+        if query is None:
+            cosine = window_cosine = np.full(len(rows), np.nan, np.float32)
+        else:
+            cosine, window_cosine = catalog.cosines(rows, query)
+        found = np.isfinite(words) | np.isfinite(windows) | np.isfinite(cosine)
+        # Newer first among equals: the fusion keeps the order of the rows.
+        kept = np.flatnonzero(found)[::-1]
+        return Leg(catalog.ids(rows[kept]), *(column[kept] for column in (words, windows, cosine, window_cosine)))
 
-    def nearest_vectors(self, ids: list[int], query: Floats) -> dict[int, Floats]:
-        """Each item's vector nearest to the query."""
-        with self._database.held():
-            return self._catalog.nearest_vectors(ids, query)
+    def load(self, ids: Sequence[int], identity: int) -> dict[int, Row]:
+        """Items by their ids in the index of that identity; none where it was built anew since."""
+        return self._use(lambda index: index.load(ids) if index.identity == identity else {})
 
-    def coverage(self, ids: list[int], terms: Sequence[str]) -> dict[int, float]:
-        """The share of the terms that each item holds, weighted by their rarity, in [0, 1]."""
+    def details(self, ids: Sequence[int], terms: Sequence[str], query: Floats | None) -> Details:
+        """For some items, the vector nearest to the query, and the share of the terms that each holds, weighted by
+        their rarity, in [0, 1].
+        """
 
-        def read(index: Index) -> dict[int, float]:
-            rarity = index.rarity(terms)
+        def read(index: Index) -> Details:
+            with index.reading():
+                self._catalog.refresh(index)
+                rarity, held = index.rarity(terms), index.tokens(ids)
             total = sum(rarity.values())
-            held = {row_id: set(tokens.split()) for row_id, tokens in index.tokens(ids).items()}
-            return {
-                row_id: sum(weight for term, weight in rarity.items() if term in words) / total if total else 0.0
-                for row_id, words in held.items()
-            }
+            coverage = {}
+            for row_id, tokens in held.items():
+                words = set(tokens.split())
+                coverage[row_id] = sum(share for term, share in rarity.items() if term in words) / total if total else 0
+            vectors = {} if query is None else self._catalog.nearest_vectors(ids, query)
+            return Details(vectors, coverage)
 
         return self._use(read)
 
     def set_scores(self, scores: Mapping[str, str]) -> None:
-        """Keep the scores of a recall."""
+        """Keep the scores of a recall, unless somebody else is at work here: they are only a hint."""
 
         def write(index: Index) -> None:
-            index.begin()
-            for key, text in scores.items():
-                index.set_scores(key, text)
-            index.commit()
+            with index.writing():
+                index.set_scores(scores)
 
-        if self.exists:
-            self._use(write)
-
-
-def _later_than(time_before: str | None) -> str:
-    now = format_time(utc_now())
-    if time_before is None or now > time_before:
-        return now
-    parsed: dt.datetime = parse_time(time_before)
-    return format_time(parsed + dt.timedelta(microseconds=1))
+        with contextlib.suppress(StoreError), self._database.trying() as mine:
+            if mine and self.exists:
+                self._use(write)
 
 
 def _narrow(condition: Mapping[str, Any] | None) -> tuple[str, list[Any]]:
@@ -320,5 +336,5 @@ def _narrow(condition: Mapping[str, Any] | None) -> tuple[str, list[Any]]:
         for operator, sql in (("$eq", "IS"), ("$ne", "IS NOT")):
             if isinstance(operators.get(operator), str):
                 clauses.append(f"{name} {sql} ?")
-                values.append(operators[operator])
+                values.append(to_sql(operators[operator]))
     return " AND ".join(clauses), values

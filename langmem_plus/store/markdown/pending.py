@@ -1,6 +1,6 @@
 """One marker a turn whose facts haven't been drawn out, so that a crash loses none; claimed by a lease that expires.
 
-The markers are derived from the turns: a lost one is written again when its namespace is brought in step.
+The markers are derived from the turns: they are made right when a namespace is brought in step.
 """
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import socket
 import time
 from collections.abc import Iterable
 from pathlib import Path
@@ -22,35 +21,50 @@ def _folder(layout: Layout, namespace: Namespace) -> Path:
     return layout.pending / namespace_id(namespace)
 
 
-def _marker(folder: Path, key: str) -> Path:
-    return folder / f"{hashlib.sha256(key.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}.json"
+def _name(key: str) -> str:
+    return f"{hashlib.sha256(key.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}.json"
 
 
 def mark(layout: Layout, namespace: Namespace, keys: Iterable[str]) -> None:
-    """Note that turns wait; one that is noted already keeps its lease."""
+    """Note that turns wait; one that is noted already keeps its lease.
+
+    Raises:
+        StoreError: a marker can't be written.
+    """
     folder = _folder(layout, namespace)
     for key in keys:
-        marker = _marker(folder, key)
+        marker = folder / _name(key)
         if not marker.exists():
-            write_file(marker, json.dumps({"namespace": namespace, "key": key, "until": 0}), durable=False)
+            _write(marker, {"namespace": namespace, "key": key, "until": 0})
 
 
 def unmark(layout: Layout, namespace: Namespace, keys: Iterable[str]) -> None:
     """Note that turns don't wait any more."""
     folder = _folder(layout, namespace)
     for key in keys:
-        _marker(folder, key).unlink(missing_ok=True)
+        (folder / _name(key)).unlink(missing_ok=True)
+
+
+def align(layout: Layout, namespace: Namespace, keys: Iterable[str]) -> None:
+    """Note that these turns of a namespace wait, and no others.
+
+    Raises:
+        OSError: a marker can't be written or removed.
+    """
+    folder, names = _folder(layout, namespace), {_name(key): key for key in keys}
+    there = {path.name for path in _listed(folder)}
+    for name in there - names.keys():
+        (folder / name).unlink(missing_ok=True)
+    mark(layout, namespace, [key for name, key in names.items() if name not in there])
 
 
 def namespaces(layout: Layout) -> list[Namespace]:
     """The namespaces in which turns wait."""
-    found: list[Namespace] = []
-    for folder in os.scandir(layout.pending):
-        for entry in os.scandir(folder.path):
-            content = _read(Path(entry.path))
-            if content:
-                found.append(tuple(content["namespace"]))
-                break
+    found: set[Namespace] = set()
+    for folder in _listed(layout.pending):
+        content = next(filter(None, map(_read, _listed(folder))), None)
+        if content:
+            found.add(tuple(content["namespace"]))
     return sorted(found)
 
 
@@ -58,11 +72,10 @@ def claim(layout: Layout, namespace: Namespace, keys: Iterable[str], seconds: fl
     """Take turns that nobody else is working on, until the lease runs out; the caller holds the namespace's lock."""
     folder, now, taken = _folder(layout, namespace), time.time(), set()
     for key in keys:
-        marker = _marker(folder, key)
+        marker = folder / _name(key)
         content = _read(marker)
-        if content and (content["until"] <= now or _is_gone(content.get("owner"))):
-            lease = {"until": now + seconds, "owner": [socket.gethostname(), os.getpid()]}
-            write_file(marker, json.dumps({**content, **lease}), durable=False)
+        if content and content["until"] <= now:
+            _write(marker, {**content, "until": now + seconds})
             taken.add(key)
     return taken
 
@@ -71,28 +84,29 @@ def release(layout: Layout, namespace: Namespace, keys: Iterable[str]) -> None:
     """Give claimed turns back; the caller holds the namespace's lock."""
     folder = _folder(layout, namespace)
     for key in keys:
-        marker = _marker(folder, key)
+        marker = folder / _name(key)
         content = _read(marker)
         if content:
-            write_file(marker, json.dumps({**content, "until": 0}), durable=False)
+            _write(marker, {**content, "until": 0})
 
 
-def _is_gone(owner: Any) -> bool:
-    """Whether the process that holds a lease ran on this machine and runs no more: a crash must not cost a lease."""
-    if os.name == "nt" or not isinstance(owner, list) or len(owner) != 2 or owner[0] != socket.gethostname():
-        return False
+def _write(marker: Path, content: dict[str, Any]) -> None:
+    write_file(marker, json.dumps(content).encode(), durable=False)
+
+
+def _listed(folder: Path) -> list[Path]:
     try:
-        os.kill(int(owner[1]), 0)  # signal 0 only asks
-    except ProcessLookupError:
-        return True
-    except (OSError, ValueError, TypeError):
-        return False
-    return False
+        with os.scandir(folder) as entries:
+            return [Path(entry.path) for entry in entries]
+    except (FileNotFoundError, NotADirectoryError):
+        return []
 
 
 def _read(marker: Path) -> dict[str, Any] | None:
+    """A marker's content; None for one that is gone, or that says nothing that can be read."""
     try:
         content = json.loads(marker.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        known = isinstance(content["namespace"], list) and isinstance(content["until"], int | float)
+    except (OSError, ValueError, KeyError, TypeError):
         return None
-    return content if isinstance(content, dict) and {"namespace", "until"} <= content.keys() else None
+    return content if known else None

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import heapq
-import itertools
-import json
+import contextlib
 import os
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, TypeVar
 
 from langgraph.store.base import (
     BaseStore,
@@ -27,21 +26,20 @@ from langgraph.store.base import (
 )
 
 from langmem_plus.config import MemoryConfig
-from langmem_plus.errors import ConfigError
+from langmem_plus.errors import ConfigError, StoreError
 from langmem_plus.providers import embeddings_id, make_embeddings
-from langmem_plus.records import parse_time
+from langmem_plus.records import Scores
 from langmem_plus.store.batches import Batch, list_namespaces, read_batch
 from langmem_plus.store.embedding import Needs, TextEmbedder, Vectors
 from langmem_plus.store.markdown import pending
-from langmem_plus.store.markdown.describe import describe
-from langmem_plus.store.markdown.files import Namespace, apply
-from langmem_plus.store.markdown.frontmatter import Entry
-from langmem_plus.store.markdown.index import Row
+from langmem_plus.store.markdown.describe import searched_texts
+from langmem_plus.store.markdown.files import Namespace, carried_out
 from langmem_plus.store.markdown.layout import Layout
-from langmem_plus.store.markdown.namespace import OpenNamespace, Write
+from langmem_plus.store.markdown.namespace import InterruptedBatchError, OpenNamespace
+from langmem_plus.store.markdown.planning import Write, actions
 from langmem_plus.store.markdown.rooms import Rooms
-from langmem_plus.store.search import Floats, Fused, RankedItem, fuse, matches
-from langmem_plus.text import tokens
+from langmem_plus.store.markdown.searching import fields_of, listing, ranking
+from langmem_plus.store.search import Floats
 
 
 class _Default:
@@ -52,7 +50,7 @@ class _Default:
 
 
 DEFAULT = _Default()
-_PAGE = 64
+T = TypeVar("T")
 
 
 class MarkdownStore(BaseStore):
@@ -96,7 +94,7 @@ class MarkdownStore(BaseStore):
         self._fields = None if isinstance(index, _Default) or index is None else list(index.get("fields") or ["$"])
         self._layout = Layout(self.path)
         self._layout.create()
-        self._rooms = Rooms(self._layout, self.config.open_namespaces, self._open)
+        self._rooms = Rooms(self._layout, self.config.open_namespaces, self._open, self._forked)
         self._making = threading.Lock()
         self._made: tuple[TextEmbedder | None] | None = None
 
@@ -131,14 +129,14 @@ class MarkdownStore(BaseStore):
             StoreError: a file can't be written; nothing was written.
         """
         batch = read_batch(ops)
-        needs = self._needs(batch)
+        needs = self._settled(lambda: self._needs(batch))
         embedder = self._embedder()
         return self._run(batch, needs, embedder.fulfil(needs) if embedder else Vectors())
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
         """As `batch`: embeds in the running loop, reads and writes in a thread."""
         batch = read_batch(ops)
-        needs = await asyncio.to_thread(self._needs, batch)
+        needs = await asyncio.to_thread(self._settled, lambda: self._needs(batch))
         embedder = self._embedder()
         vectors = await embedder.afulfil(needs) if embedder else Vectors()
         return await asyncio.to_thread(self._run, batch, needs, vectors)
@@ -151,8 +149,10 @@ class MarkdownStore(BaseStore):
 
     def claim(self, namespace: Namespace, keys: Iterable[str], seconds: float) -> set[str]:
         """Take waiting turns for ``seconds``; those that another worker holds are left out."""
+        wanted = list(keys)
+        self._settled(lambda: self._rooms.get(namespace).remind(wanted))
         with self._rooms.locked([namespace]):
-            return pending.claim(self._layout, namespace, keys, seconds)
+            return pending.claim(self._layout, namespace, wanted, seconds)
 
     def release(self, namespace: Namespace, keys: Iterable[str]) -> None:
         """Give claimed turns back."""
@@ -161,20 +161,27 @@ class MarkdownStore(BaseStore):
 
     def set_scores(self, namespace: Namespace, scores: Mapping[str, Mapping[str, Any]]) -> None:
         """Keep the scores of a recall as the records' ``last_scores``: in the index, not in the files."""
-        self._rooms.get(namespace).set_scores({key: json.dumps(dict(value)) for key, value in scores.items()})
+        checked = {key: Scores.model_validate(value).model_dump_json() for key, value in scores.items()}
+        self._rooms.get(namespace).set_scores(checked)
 
     def path_of(self, namespace: Namespace, key: str) -> Path | None:
         """The file that holds an item."""
         room = self._rooms.get(namespace)
-        row = room.get(key)
+        row = self._settled(lambda: room.get(key))
         return room.folder / row.path if row else None
+
+    def unreadable(self) -> dict[Path, str]:
+        """The files that are left out because they can't be read, each with the reason."""
+        rooms = self._below(())
+        found = self._settled(lambda: [(room, room.unreadable()) for room in rooms])
+        return {room.folder / path: reason for room, files in found for path, reason in files.items()}
 
     def embed_waiting(self) -> int:
         """Embed everything that still waits for a vector, and return how many texts got one."""
         embedder, done = self._embedder(), 0
         for namespace, _ in list(self._layout.find_namespaces()) if embedder else ():
             room = self._rooms.get(namespace)
-            while embedder and (texts := room.waiting(self.config.embed_batch)):
+            while embedder and (texts := self._settled(partial(room.waiting, self.config.embed_batch))):
                 vectors = embedder.fulfil(Needs(texts=texts)).texts
                 room.put_vectors(vectors)
                 done += len(vectors)
@@ -184,9 +191,16 @@ class MarkdownStore(BaseStore):
 
     # the work
 
-    def _open(self, namespace: Namespace) -> OpenNamespace:
+    def _open(self, namespace: Namespace, opened: Callable[[OpenNamespace], None]) -> OpenNamespace:
         embedder = self._embedder()
-        return OpenNamespace(self._layout, namespace, self.config, self._fields, embedder.model if embedder else None)
+        model = embedder.model if embedder else None
+        return OpenNamespace(self._layout, namespace, self.config, self._fields, model, opened)
+
+    def _forked(self) -> None:
+        """In a forked child: the parent's threads, which may have held these, aren't there."""
+        self._making = threading.Lock()
+        if self._made and self._made[0]:
+            self._made[0].forked()
 
     def _embedder(self) -> TextEmbedder | None:
         with self._making:
@@ -201,64 +215,72 @@ class MarkdownStore(BaseStore):
                     self._made = (TextEmbedder(made, f"{embeddings_id(made)}/{dims or ''}", dims) if made else None,)
             return self._made[0]
 
+    def _settled(self, job: Callable[[], T]) -> T:
+        """Run a job; where it meets a batch that a crash left half-done, finish that batch and run the job again."""
+        while True:
+            try:
+                return job()
+            except InterruptedBatchError as interrupted:
+                self._rooms.finish_interrupted([interrupted.namespace])
+
     def _needs(self, batch: Batch) -> Needs:
         """What has to be embedded: the new texts of the writes, and, before a search, some that have waited."""
-        self._rooms.finish_interrupted()
         if self._embedder() is None:
             return Needs()
-        texts: list[str] = []
+        texts: dict[str, None] = {}
         for namespace, puts in batch.writes.items():
-            wanted: list[str] = []
-            for key, put in puts.items():
-                if put.value is not None:
-                    entry = Entry(key, put.value, "", "", put.index)  # type: ignore[arg-type]  # checked by read_batch
-                    wanted.extend(describe(entry, self._fields).texts)
+            values = [(put.value, put.index) for put in puts.values() if put.value is not None]
+            wanted = [text for value, index in values for text in searched_texts(dict(value), index, self._fields)]
             known = self._rooms.get(namespace).known_texts(wanted)
-            texts.extend(text for text in wanted if text not in known)
-        backlog: list[str] = []
-        for op in batch.ops:
-            if isinstance(op, SearchOp) and op.query in batch.queries:
-                for room in self._below(op.namespace_prefix):
-                    backlog.extend(room.waiting(self.config.embed_batch - len(backlog)))
-        fresh = dict.fromkeys(texts)
-        return Needs(list(fresh), [t for t in dict.fromkeys(backlog) if t not in fresh], batch.queries)
+            texts.update(dict.fromkeys(text for text in wanted if text not in known))
+        backlog: dict[str, None] = {}
+        for prefix in batch.searched:
+            for room in self._below(prefix):
+                backlog.update(dict.fromkeys(room.waiting(self.config.embed_batch - len(backlog))))
+        return Needs(list(texts), [text for text in backlog if text not in texts], batch.queries)
 
     def _run(self, batch: Batch, needs: Needs, vectors: Vectors) -> list[Result]:
-        if needs.backlog:
-            late = {text: vectors.texts[text] for text in needs.backlog if text in vectors.texts}
-            for prefix in {op.namespace_prefix for op in batch.ops if isinstance(op, SearchOp)}:
-                for room in self._below(prefix):
-                    room.put_vectors({t: late[t] for t in room.waiting(self.config.embed_batch) if t in late})
+        results = self._settled(lambda: self._read(batch, needs, vectors))
+        if batch.writes:
+            self._settled(lambda: self._write(batch, vectors.texts))
+        return results
+
+    def _read(self, batch: Batch, needs: Needs, vectors: Vectors) -> list[Result]:
+        late = {text: vectors.texts[text] for text in needs.backlog if text in vectors.texts}
+        for room in (room for prefix in batch.searched for room in self._below(prefix)) if late else ():
+            with contextlib.suppress(StoreError):  # what can't be kept now waits on
+                room.put_vectors({t: late[t] for t in room.waiting(self.config.embed_batch) if t in late})
         results: list[Result] = []
         for op in batch.ops:
             if isinstance(op, GetOp):
                 row = self._rooms.get(op.namespace).get(str(op.key))
-                results.append(Item(**_fields(row, op.namespace)) if row else None)
+                results.append(Item(**fields_of(row, row.load_value(), op.namespace)) if row else None)
             elif isinstance(op, SearchOp):
                 results.append(self._search(op, vectors.queries.get(op.query or "")))
             elif isinstance(op, ListNamespacesOp):
                 results.append(list_namespaces(self._live_namespaces(), op))
             else:
                 results.append(None)
-        if batch.writes:
-            self._write(batch, vectors.texts)
         return results
 
     def _write(self, batch: Batch, vectors: Mapping[str, Floats]) -> None:
-        with self._rooms.locked(list(batch.writes)) as rooms:
+        with self._rooms.locked(batch.writes) as rooms:
+            if interrupted := next((room.namespace for room in rooms if room.is_interrupted()), None):
+                raise InterruptedBatchError(interrupted)
             planned = []
             for room in rooms:
                 puts = batch.writes[room.namespace].items()
                 writes = [Write(key, op.value, op.index) for key, op in puts]  # type: ignore[arg-type]
                 planned.append((room, room.plan(writes)))
-            actions = [action for room, steps in planned for action in room.actions(steps)]
-            apply(self._layout, actions, durable=self.config.durable)
-            for room, steps in planned:
-                room.commit(steps, vectors)
+            todo = [action for room, steps in planned for action in actions(room.namespace, steps)]
+            with carried_out(self._layout, todo, durable=self.config.durable) as stamps:
+                done = {(a.namespace, a.path): stamp for a, stamp in zip(todo, stamps, strict=True) if stamp}
+                for room, steps in planned:
+                    own = {path: stamp for (namespace, path), stamp in done.items() if namespace == room.namespace}
+                    room.commit(steps, own, vectors)
 
-    def _below(self, prefix: Namespace) -> Iterator[OpenNamespace]:
-        for namespace, _ in sorted(self._layout.find_namespaces(prefix)):
-            yield self._rooms.get(namespace)
+    def _below(self, prefix: Namespace) -> list[OpenNamespace]:
+        return [self._rooms.get(namespace) for namespace, _ in sorted(self._layout.find_namespaces(prefix))]
 
     def _live_namespaces(self) -> Iterator[Namespace]:
         for namespace, live in self._layout.find_namespaces():
@@ -266,84 +288,8 @@ class MarkdownStore(BaseStore):
                 yield namespace
 
     def _search(self, op: SearchOp, query: Floats | None) -> list[SearchItem]:
-        rooms = list(self._below(op.namespace_prefix))
+        rooms = self._below(op.namespace_prefix)
         asked = bool(op.query and op.query.strip())
         if not asked or (self._ranking == "dense" and self._embedder() is None):
-            return self._listing(rooms, op)
-        terms = tokens(op.query or "")
-        legs = [room.leg(terms, query, op.filter) for room in rooms]
-        config = self.config
-        # While the embedder is down, the words alone answer.
-        ranking = self._ranking if query is not None else "hybrid"
-        fused = fuse(
-            legs,
-            ranking=ranking,
-            fusion=config.fusion,
-            dense_weight=config.dense_weight,
-            window_weight=config.window_weight,
-            rrf_k=config.rrf_k,
-        )
-        owners = [(room, int(row_id)) for room, leg in zip(rooms, legs, strict=True) for row_id in leg.ids]
-        chosen = list(itertools.islice(_best(fused, owners, op), op.offset, op.offset + op.limit))
-        return _ranked_items(chosen, fused, terms, query)
-
-    def _listing(self, rooms: list[OpenNamespace], op: SearchOp) -> list[SearchItem]:
-        newest = heapq.merge(
-            *(_tagged(room, op) for room in rooms),
-            key=lambda pair: (pair[0].updated_at, pair[0].id),
-            reverse=True,
-        )
-        page = itertools.islice(newest, op.offset, op.offset + op.limit)
-        return [RankedItem(**_fields(row, room.namespace)) for row, room in page]
-
-
-def _tagged(room: OpenNamespace, op: SearchOp) -> Iterator[tuple[Row, OpenNamespace]]:
-    return ((row, room) for row in room.newest(op.filter))
-
-
-def _fields(row: Row, namespace: Namespace) -> dict[str, Any]:
-    return {
-        "namespace": namespace,
-        "key": row.key,
-        "value": row.load_value(),
-        "created_at": parse_time(row.created_at),
-        "updated_at": parse_time(row.updated_at),
-    }
-
-
-def _best(
-    fused: Fused, owners: list[tuple[OpenNamespace, int]], op: SearchOp
-) -> Iterator[tuple[int, OpenNamespace, Row]]:
-    """The rows that meet the filter, best first, read as far as they are asked for."""
-    for start in range(0, len(fused.order), _PAGE):
-        page = [(int(row), *owners[int(row)]) for row in fused.order[start : start + _PAGE]]
-        loaded: dict[tuple[int, int], Row] = {}
-        for room in {id(room): room for _, room, _ in page}.values():
-            ids = [row_id for _, owner, row_id in page if owner is room]
-            loaded.update({(id(room), row_id): row for row_id, row in room.load(ids).items()})
-        for position, room, row_id in page:
-            row = loaded.get((id(room), row_id))
-            if row is not None and matches(row.load_value(), op.filter):
-                yield position, room, row
-
-
-def _ranked_items(
-    chosen: list[tuple[int, OpenNamespace, Row]], fused: Fused, terms: list[str], query: Floats | None
-) -> list[SearchItem]:
-    vectors: dict[tuple[int, int], Floats] = {}
-    coverage: dict[tuple[int, int], float] = {}
-    for room in {id(room): room for _, room, _ in chosen}.values():
-        ids = [row.id for _, owner, row in chosen if owner is room]
-        if query is not None:
-            vectors.update({(id(room), i): vector for i, vector in room.nearest_vectors(ids, query).items()})
-        coverage.update({(id(room), i): share for i, share in room.coverage(ids, terms).items()})
-    items: list[SearchItem] = []
-    for position, room, row in chosen:
-        scores = {"words": float(fused.words[position]), "dense": float(fused.dense[position])}
-        if (cosine := float(fused.cosine[position])) == cosine:
-            scores["cosine"] = cosine
-        scores["coverage"] = coverage.get((id(room), row.id), 0.0)
-        fields = _fields(row, room.namespace)
-        score, vector = float(fused.score[position]), vectors.get((id(room), row.id))
-        items.append(RankedItem(**fields, score=score, vector=vector, scores=scores))
-    return items
+            return listing(rooms, op)
+        return ranking(rooms, op, query, self._ranking, self.config)

@@ -2,40 +2,56 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
-import json
 import logging
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
-from langmem_plus.errors import LangMemPlusError
 from langmem_plus.records import format_time
-from langmem_plus.store.markdown.describe import describe
-from langmem_plus.store.markdown.files import Namespace
-from langmem_plus.store.markdown.frontmatter import Entry, UnreadableFileError, parse
-from langmem_plus.store.markdown.index import Index, Stamp
-from langmem_plus.store.markdown.layout import RESERVED, scan_files
+from langmem_plus.store.markdown.describe import Description, describe
+from langmem_plus.store.markdown.entry import Entry
+from langmem_plus.store.markdown.fields import UnreadableFileError
+from langmem_plus.store.markdown.files import Namespace, Stamp
+from langmem_plus.store.markdown.frontmatter import parse
+from langmem_plus.store.markdown.index import DUPLICATE, REMOVED, UNREADABLE, Index
+from langmem_plus.store.markdown.layout import RESERVED, is_memory_file, is_temporary, walk_files
+from langmem_plus.store.markdown.windows import write_windows
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class _Read:
+    """A file that holds an item; without a description it is one that the index knows and that hasn't changed."""
+
     path: str
     stamp: Stamp
     entry: Entry
+    description: Description | None = None
+
+    @property
+    def rank(self) -> tuple[str, int, str]:
+        """Of two files with one key, the one with the higher rank counts."""
+        return self.entry.updated_at, self.stamp.mtime, self.path
 
 
 def scan(folder: Path) -> dict[str, Stamp]:
-    """Every Markdown file of a namespace, by its path below the namespace's folder."""
+    """Every Markdown file of a namespace, by its path below the namespace's folder. What dead writers left half-written
+    is removed: the caller holds the lock, so no writer lives.
+
+    Raises:
+        OSError: a folder can't be read, so nothing can be said about its files.
+    """
     found: dict[str, Stamp] = {}
     for name in sorted(RESERVED):
-        for entry in scan_files(folder / name):
-            try:
-                found[PurePosixPath(entry.path).relative_to(folder).as_posix()] = Stamp.of(entry.stat())
-            except FileNotFoundError:
-                continue  # removed between the listing and the look
+        for entry in walk_files(folder / name):
+            with contextlib.suppress(FileNotFoundError):  # removed between the listing and the look
+                if is_memory_file(entry.name):
+                    found[PurePosixPath(entry.path).relative_to(folder).as_posix()] = Stamp.of(entry.stat())
+                elif is_temporary(entry.name):
+                    Path(entry.path).unlink()
     return found
 
 
@@ -44,98 +60,96 @@ def bring_in_step(index: Index, folder: Path, namespace: Namespace, fields: Sequ
 
     Returns:
         Whether anything changed.
+
+    Raises:
+        OSError: a folder can't be read; the index is as it was.
     """
     on_disk, known = scan(folder), index.paths()
-    changed = sorted(path for path, stamp in on_disk.items() if known.get(path) != stamp)
+    changed = {path for path, stamp in on_disk.items() if known.get(path) != stamp}
     vanished = [path for path in known if path not in on_disk]
     if not changed and not vanished:
         return False
-    index.begin()
-    try:
-        entries = _newest_by_key(_read_all(index, folder, namespace, changed, on_disk), index, on_disk)
+    # A file that lost against another of the same id may be the only one now.
+    losers = {path for path, (reason, _) in index.skipped().items() if reason == DUPLICATE and path in on_disk}
+    with index.writing():
+        stamps = {path: on_disk[path] for path in sorted(changed | losers)}
+        reads = _read_all(index, folder, namespace, fields, stamps)
+        chosen, beaten = _newest_by_key(reads, index, on_disk, changed)
+        chosen.sort(key=lambda read: read.rank)
+        written = [_take(index, read, read.description) for read in chosen if read.description is not None]
+        for read, better in beaten:
+            index.skip(read.path, read.stamp, DUPLICATE, f"it has the same id as {better}, which is newer")
+            if read.path in changed:
+                logger.warning("%r was left out: it has the same id as %r, which is newer", read.path, better)
         for path in vanished:
             index.remove_path(path)
-        written = [_take(index, read, fields) for read in entries]
         write_windows(index, [row for row in written if row is not None])
-        index.commit()
-    except BaseException:
-        index.rollback()
-        raise
     return True
 
 
 def _read_all(
-    index: Index, folder: Path, namespace: Namespace, paths: Iterable[str], stamps: dict[str, Stamp]
+    index: Index, folder: Path, namespace: Namespace, fields: Sequence[str] | None, stamps: Mapping[str, Stamp]
 ) -> list[_Read]:
-    entries = []
-    for path in paths:
-        modified_at = format_time(dt.datetime.fromtimestamp(stamps[path].mtime / 1e9, dt.UTC))
+    reads = []
+    for path, stamp in stamps.items():
+        modified_at, holder = _modified_at(stamp), index.holder(path)
         try:
             text = (folder / path).read_bytes().decode("utf-8")
-            entry = parse(text, PurePosixPath(path), namespace, modified_at)
+            entry = parse(text, PurePosixPath(path), namespace, modified_at, holder[1] if holder else None)
+            description = describe(entry, fields)
         except FileNotFoundError:
             index.remove_path(path)
-        except (LangMemPlusError, UnicodeDecodeError, OSError) as error:
-            reason = str(error) if isinstance(error, UnreadableFileError) else f"it isn't readable text: {error}"
-            logger.warning(
-                "the memory file %s was left out: %s Correct it, and it counts again.", folder / path, reason
-            )
-            index.skip(path, stamps[path], reason)
+        except Exception as error:  # noqa: BLE001 - one file, whatever is in it, never takes the others with it
+            reason = str(error) if isinstance(error, UnreadableFileError) else f"it can't be read: {error}"
+            logger.warning("the memory file %r was left out: %s", str(folder / path), reason)
+            index.skip(path, stamp, UNREADABLE, reason)
         else:
             if entry.removed_at is None:
-                entries.append(_Read(path, stamps[path], entry))
+                reads.append(_Read(path, stamp, entry, description))
             else:
-                index.skip(path, stamps[path], "deleted")
-    return entries
+                index.skip(path, stamp, REMOVED)
+    return reads
 
 
-def _newest_by_key(reads: list[_Read], index: Index, on_disk: dict[str, Stamp]) -> list[_Read]:
-    """Of several files with one key the newest counts; the others are named and left out."""
-    chosen: dict[str, _Read] = {}
+def _modified_at(stamp: Stamp) -> str:
+    try:
+        return format_time(dt.datetime.fromtimestamp(stamp.mtime / 1e9, dt.UTC))
+    except (OverflowError, ValueError, OSError):  # a file system may tell any time
+        return format_time(dt.datetime.fromtimestamp(0, dt.UTC))
+
+
+def _newest_by_key(
+    reads: Iterable[_Read], index: Index, on_disk: Mapping[str, Stamp], changed: Collection[str]
+) -> tuple[list[_Read], list[tuple[_Read, str]]]:
+    """Of several files with one key the newest counts, among them the file that the index knows, unless that changed.
+
+    Returns:
+        The files that count anew, and those that don't, each with the path of the better one.
+    """
+    best: dict[str, _Read] = {}
+    beaten: list[_Read] = []
     for read in reads:
-        rivals = [chosen[read.entry.key]] if read.entry.key in chosen else []
-        row = index.get(read.entry.key)
-        if row is not None and row.path != read.path and row.path in on_disk and not rivals:
-            rivals.append(
-                _Read(row.path, on_disk[row.path], Entry(row.key, row.load_value(), row.created_at, row.updated_at))
-            )
-        best = max([read, *rivals], key=lambda r: (r.entry.updated_at, r.path))
-        for loser in (read, *rivals):
-            if loser is not best:
-                logger.warning(
-                    "the memory file %s has the same id as %s, which is newer, and was left out", loser.path, best.path
-                )
-                index.skip(loser.path, loser.stamp, f"the same id as {best.path}")
-        if best is read:
-            chosen[read.entry.key] = read
-    return list(chosen.values())
+        key = read.entry.key
+        row = index.get(key) if key not in best else None
+        if row is not None and row.path in on_disk and row.path != read.path and row.path not in changed:
+            best[key] = _Read(row.path, on_disk[row.path], Entry(key, {}, row.created_at, row.updated_at))
+        rival = best.get(key)
+        if rival is None or read.rank > rival.rank:
+            best[key] = read
+            beaten += [rival] if rival is not None else []
+        else:
+            beaten.append(read)
+    return list(best.values()), [(read, best[read.entry.key].path) for read in beaten]
 
 
-def _take(index: Index, read: _Read, fields: Sequence[str] | None) -> int | None:
+def _take(index: Index, read: _Read, description: Description) -> int | None:
     entry, row = read.entry, index.get(read.entry.key)
     if row is not None:
-        same = json.loads(row.value) == {**entry.value, **({"last_scores": None} if entry.role else {})}
+        same = row.says(entry)
         if same and row.path == read.path:
             index.restamp(read.path, read.stamp)
             return None
         if not same and entry.updated_at <= row.updated_at:
             # Edited by hand: the store's own line still tells the time before.
-            modified = format_time(dt.datetime.fromtimestamp(read.stamp.mtime / 1e9, dt.UTC))
-            entry = Entry(entry.key, entry.value, row.created_at, max(modified, row.updated_at), entry.index)
-    index.remove_path(read.path)
-    return index.put(entry, describe(entry, fields), read.path, read.stamp)
-
-
-def write_windows(index: Index, changed: Sequence[int]) -> None:
-    """Index the words of changed items together with their neighbours' in the thread, and their neighbours anew."""
-    lone, windows = set(changed), {}
-    for _, turns in index.threads(changed):
-        at = [i for i, row in enumerate(turns) if row in lone]
-        near = sorted({j for i in at for j in (i - 1, i, i + 1) if 0 <= j < len(turns)})
-        needed = sorted({j for i in near for j in (i - 1, i, i + 1) if 0 <= j < len(turns)})
-        words = index.tokens([turns[j] for j in needed])
-        for i in near:
-            windows[turns[i]] = " ".join(words.get(row, "") for row in turns[max(0, i - 1) : i + 2])
-        lone.difference_update(turns)
-    windows.update(index.tokens(sorted(lone)))
-    index.write_windows(windows)
+            entry = replace(entry, updated_at=max(_modified_at(read.stamp), row.updated_at))
+    return index.put(entry, description, read.path, read.stamp)

@@ -1,0 +1,181 @@
+"""An open SQLite database of a namespace: its tables, its transactions, and whether it is still the one on disk."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import sqlite3
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from langmem_plus.errors import StoreError
+
+# Raised whenever the tables, the tokens or the descriptions change: an index of another version is built anew.
+VERSION = 2
+# Dropped versions that are remembered for those who follow the changes.
+REMEMBERED_DROPS = 10_000
+_CHUNK = 500
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS items(
+  id INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL UNIQUE, path TEXT NOT NULL UNIQUE,
+  inode INTEGER NOT NULL, size INTEGER NOT NULL, mtime INTEGER NOT NULL,
+  value TEXT NOT NULL, created_at TEXT NOT NULL, updated_at TEXT NOT NULL, indexing TEXT,
+  role TEXT, status TEXT, thread_id TEXT, place TEXT, born INTEGER NOT NULL, pending INTEGER NOT NULL, last_scores TEXT
+);
+CREATE INDEX IF NOT EXISTS items_newest ON items(updated_at DESC, id DESC);
+CREATE INDEX IF NOT EXISTS items_thread ON items(thread_id, place, born) WHERE place IS NOT NULL;
+CREATE INDEX IF NOT EXISTS items_pending ON items(id) WHERE pending;
+CREATE TABLE IF NOT EXISTS gone(seq INTEGER PRIMARY KEY AUTOINCREMENT, id INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS chunks(item INTEGER NOT NULL, ordinal INTEGER NOT NULL, hash BLOB NOT NULL,
+  text TEXT NOT NULL, PRIMARY KEY(item, ordinal)) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS chunks_hash ON chunks(hash);
+CREATE TABLE IF NOT EXISTS skipped(path TEXT PRIMARY KEY, inode INTEGER, size INTEGER, mtime INTEGER, reason TEXT,
+  detail TEXT);
+CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5(tokens, tokenize='ascii');
+CREATE VIRTUAL TABLE IF NOT EXISTS windows USING fts5(tokens, tokenize='ascii');
+CREATE VIRTUAL TABLE IF NOT EXISTS vocabulary USING fts5vocab(words, 'row');
+"""
+_VECTORS = """CREATE TABLE IF NOT EXISTS paid.vectors(model TEXT NOT NULL, hash BLOB NOT NULL, vector BLOB NOT NULL,
+  PRIMARY KEY(model, hash)) WITHOUT ROWID"""
+# SQLite's names for errors that tell of the disk or of other users, not of a broken database.
+_OUTSIDE = ("SQLITE_FULL", "SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM", "SQLITE_AUTH", "SQLITE_NOMEM")
+_BUSY = ("SQLITE_BUSY", "SQLITE_LOCKED")
+
+
+def to_sql(text: str | None) -> str | bytes | None:
+    """A text as SQLite takes it: one with half a surrogate pair, which has no UTF-8, as bytes."""
+    try:
+        if text is not None:
+            text.encode()
+    except UnicodeEncodeError:
+        return str(text).encode("utf-8", "surrogatepass")
+    return text
+
+
+def from_sql(value: Any) -> Any:
+    """The text that `to_sql` was given."""
+    return value.decode("utf-8", "surrogatepass") if isinstance(value, bytes) else value
+
+
+def is_outside(error: sqlite3.Error) -> bool:
+    """Whether the disk is full or can't be written, and the database itself may be sound."""
+    return str(getattr(error, "sqlite_errorname", "")).startswith(_OUTSIDE)
+
+
+def is_busy(error: sqlite3.Error) -> bool:
+    """Whether another connection holds the database."""
+    return str(getattr(error, "sqlite_errorname", "")).startswith(_BUSY)
+
+
+class Connection:
+    """One namespace's database with its vectors attached as ``paid``.
+
+    Args:
+        path: the index; None keeps it in memory.
+        vectors: the vectors, likewise kept in memory when ``path`` is None, beginning with those in the file.
+
+    Attributes:
+        in_memory: whether nothing of it reaches the disk.
+        identity: tells this index from one that was built anew, whose ids mean other items.
+    """
+
+    def __init__(self, path: Path | None, vectors: Path) -> None:
+        self.in_memory = path is None
+        self.db = sqlite3.connect(
+            path or ":memory:", timeout=30, isolation_level=None, check_same_thread=False, uri=True
+        )
+        try:
+            self._set_up(path, vectors)
+        except BaseException:
+            self.db.close()
+            raise
+        files = [] if path is None else [path, path.with_name(path.name + "-wal"), vectors]
+        files += [] if path is None else [vectors.with_name(vectors.name + "-wal")]
+        self._files = [(str(file), file.stat().st_ino) for file in files if file.exists()]
+
+    def _set_up(self, path: Path | None, vectors: Path) -> None:
+        execute = self.db.execute
+        execute("PRAGMA journal_mode=WAL")
+        execute("PRAGMA synchronous=OFF")  # derived: after a power cut it is built anew
+        version = execute("PRAGMA user_version").fetchone()[0]
+        if version not in (0, VERSION):
+            raise sqlite3.DatabaseError(f"index version {version}, not {VERSION}")
+        if version == 0:
+            identity = secrets.randbelow(2**31 - 1) + 1
+            self.db.executescript(
+                f"BEGIN IMMEDIATE;{_SCHEMA}PRAGMA application_id={identity};PRAGMA user_version={VERSION};COMMIT"
+            )
+        self.identity = int(execute("PRAGMA application_id").fetchone()[0])
+        execute("ATTACH ? AS paid", (":memory:" if path is None else str(vectors),))
+        if path is not None:
+            execute("PRAGMA paid.journal_mode=WAL")
+            execute("PRAGMA paid.synchronous=NORMAL")
+        execute(_VECTORS)
+        if path is None and vectors.exists():
+            with contextlib.suppress(sqlite3.Error):  # unreadable vectors are embedded again
+                execute("ATTACH ? AS kept", (f"{vectors.absolute().as_uri()}?mode=ro&immutable=1",))
+                execute("INSERT INTO paid.vectors SELECT * FROM kept.vectors")
+
+    def close(self) -> None:
+        """Close it."""
+        self.db.close()
+
+    def condition(self) -> Literal["current", "gone", "torn"]:
+        """Whether its files are still the ones on disk: somebody may have deleted them, or the log of one alone, which
+        leaves a database that others see differently.
+        """
+        state: Literal["current", "gone", "torn"] = "current"
+        for file, inode in self._files:
+            try:
+                same = os.stat(file).st_ino == inode  # noqa: PTH116 - at every use, so the cheapest call
+            except FileNotFoundError:
+                same = False
+            if not same and not file.endswith("-wal"):
+                return "gone"
+            if not same:
+                state = "torn"
+        return state
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[None]:
+        """One write transaction: all or nothing."""
+        self.db.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            self.db.execute("DELETE FROM gone WHERE seq <= (SELECT max(seq) FROM gone) - ?", (REMEMBERED_DROPS,))
+            self.db.execute("COMMIT")
+        except BaseException:
+            if self.db.in_transaction:
+                self.db.execute("ROLLBACK")
+            raise
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[None]:
+        """One state of the database for all reads inside; what others commit meanwhile isn't seen."""
+        if self.db.in_transaction:
+            yield
+            return
+        self.db.execute("BEGIN")
+        try:
+            yield
+        finally:
+            if self.db.in_transaction:
+                self.db.execute("COMMIT")
+
+    def select(self, sql: str, values: Sequence[Any], *before: Any) -> Iterator[Any]:
+        """Rows of a query whose ``{}`` stands for any number of values."""
+        for start in range(0, len(values), _CHUNK):
+            part = values[start : start + _CHUNK]
+            yield from self.db.execute(sql.format(",".join("?" * len(part))), (*before, *part))
+
+
+def explain(error: sqlite3.Error, path: Path) -> StoreError:
+    """What to tell a caller whose index can't be used now."""
+    if is_busy(error):
+        return StoreError(f"the index {str(path)!r} is busy ({error}): try again.")
+    return StoreError(
+        f"the index {str(path)!r} can't be used ({error}): make its folder writable and make room; "
+        "the Markdown files are untouched."
+    )

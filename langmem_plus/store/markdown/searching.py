@@ -1,0 +1,151 @@
+"""A search over the namespaces below a prefix: one ranking of all their items, or a listing."""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal
+
+import numpy as np
+from langgraph.store.base import SearchItem, SearchOp
+
+from langmem_plus.config import MemoryConfig
+from langmem_plus.records import parse_time
+from langmem_plus.store.markdown.files import Namespace
+from langmem_plus.store.markdown.index import Row
+from langmem_plus.store.markdown.namespace import OpenNamespace
+from langmem_plus.store.search import Floats, Fused, RankedItem, fuse, matches
+from langmem_plus.text import tokens
+
+_PAGE = 64
+# Times that a ranking is made again when what it found was rewritten before it could be read.
+_TRIES = 3
+
+Chosen = tuple[int, OpenNamespace, Row, dict[str, Any]]
+
+
+def fields_of(row: Row, value: dict[str, Any], namespace: Namespace) -> dict[str, Any]:
+    """What LangGraph's items are made of."""
+    return {
+        "namespace": namespace,
+        "key": row.key,
+        "value": value,
+        "created_at": parse_time(row.created_at),
+        "updated_at": parse_time(row.updated_at),
+    }
+
+
+def listing(rooms: Sequence[OpenNamespace], op: SearchOp) -> list[SearchItem]:
+    """The items that meet the filter, newest update first."""
+    newest = heapq.merge(
+        *(_tagged(room, op) for room in rooms),
+        key=lambda found: (found[1].updated_at, found[1].id),
+        reverse=True,
+    )
+    page = itertools.islice(newest, op.offset, op.offset + op.limit)
+    return [RankedItem(**fields_of(row, value, room.namespace)) for room, row, value in page]
+
+
+def _tagged(room: OpenNamespace, op: SearchOp) -> Iterator[tuple[OpenNamespace, Row, dict[str, Any]]]:
+    return ((room, row, value) for row, value in room.newest(op.filter))
+
+
+def ranking(
+    rooms: Sequence[OpenNamespace],
+    op: SearchOp,
+    query: Floats | None,
+    kind: Literal["hybrid", "dense"],
+    config: MemoryConfig,
+) -> list[SearchItem]:
+    """The items that meet the filter, best first.
+
+    Args:
+        rooms: the namespaces, in the order in which equals are listed.
+        op: the search; it has a query.
+        query: the query's vector; None while there is none, and then the words alone answer.
+        kind: how to rank.
+        config: the store's settings.
+    """
+    terms = tokens(op.query or "")
+    for _ in range(_TRIES):
+        found = _Ranked(rooms, terms, query, op, kind, config)
+        chosen = list(itertools.islice(found.best(), op.offset, op.offset + op.limit))
+        if not found.stale:
+            break
+    return _ranked_items(chosen, found.fused, terms, query)
+
+
+class _Ranked:
+    """One ranking over all namespaces.
+
+    Attributes:
+        stale: whether an item was gone or rewritten when it was to be read.
+    """
+
+    def __init__(
+        self,
+        rooms: Sequence[OpenNamespace],
+        terms: list[str],
+        query: Floats | None,
+        op: SearchOp,
+        kind: Literal["hybrid", "dense"],
+        config: MemoryConfig,
+    ) -> None:
+        self._rooms, self._filter = rooms, op.filter
+        self._found = [room.search(terms, query, op.filter) for room in rooms]
+        legs = [found.leg for found in self._found]
+        self._ids = np.concatenate([leg.ids for leg in legs]) if legs else np.empty(0, np.int64)
+        self._ends = np.cumsum([len(leg.ids) for leg in legs])
+        self.stale = False
+        self.fused = fuse(
+            legs,
+            ranking=kind if query is not None else "hybrid",
+            fusion=config.fusion,
+            dense_weight=config.dense_weight,
+            window_weight=config.window_weight,
+            rrf_k=config.rrf_k,
+        )
+
+    def best(self) -> Iterator[Chosen]:
+        """The items that meet the filter, best first, read as far as they are asked for."""
+        for start in range(0, len(self.fused.order), _PAGE):
+            page = self.fused.order[start : start + _PAGE]
+            owners = np.searchsorted(self._ends, page, "right")
+            loaded: dict[tuple[int, int], Row] = {}
+            for owner in np.unique(owners):
+                ids = [int(row_id) for row_id in self._ids[page[owners == owner]]]
+                rows = self._rooms[owner].load(ids, self._found[owner].identity)
+                loaded.update({(int(owner), row_id): row for row_id, row in rows.items()})
+            for position, owner in zip(page, owners, strict=True):
+                row = loaded.get((int(owner), int(self._ids[position])))
+                if row is None:
+                    self.stale = True
+                    continue
+                value = row.load_value()
+                if matches(value, self._filter):
+                    yield int(position), self._rooms[owner], row, value
+
+
+def _ranked_items(chosen: Sequence[Chosen], fused: Fused, terms: list[str], query: Floats | None) -> list[SearchItem]:
+    rooms = {room.namespace: room for _, room, _, _ in chosen}
+    details = {
+        namespace: room.details([row.id for _, owner, row, _ in chosen if owner is room], terms, query)
+        for namespace, room in rooms.items()
+    }
+    items: list[SearchItem] = []
+    for position, room, row, value in chosen:
+        scores = {"words": float(fused.words[position]), "dense": float(fused.dense[position])}
+        if (cosine := float(fused.cosine[position])) == cosine:
+            scores["cosine"] = cosine
+        own = details[room.namespace]
+        scores["coverage"] = own.coverage.get(row.id, 0.0)
+        items.append(
+            RankedItem(
+                **fields_of(row, value, room.namespace),
+                score=float(fused.score[position]),
+                vector=own.vectors.get(row.id),
+                scores=scores,
+            )
+        )
+    return items
