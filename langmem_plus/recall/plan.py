@@ -36,7 +36,7 @@ from langmem_plus.recall.cues import (
 )
 from langmem_plus.recall.query import bounded, current_text, last_human, message_text, search_query
 from langmem_plus.records import MemoryReport, Plan
-from langmem_plus.services import Services, Update, stage
+from langmem_plus.services import Services, Update, current_runtime, find_identity, stage
 from langmem_plus.state import MemoryState
 
 _NO = frozenset({"", "0", "false", "no", "off", "none"})
@@ -117,9 +117,9 @@ def _longest_first(cues: Sequence[str]) -> list[str]:
 
 
 def is_incognito(run: RunnableConfig, config: MemoryConfig) -> bool:
-    """Whether this run is incognito: ``configurable["incognito"]`` (also as the text that a server passes on), else
-    the setting."""
-    value = (run.get("configurable") or {}).get("incognito")
+    """Whether this run is incognito: ``incognito`` in the run's context or ``configurable`` (also as the text that a
+    server passes on), else the setting."""
+    value = find_identity(run.get("configurable") or {}, current_runtime()).get("incognito")
     if value is None:
         return config.incognito_default
     return value.strip().casefold() not in _NO if isinstance(value, str) else bool(value)

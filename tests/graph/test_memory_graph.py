@@ -234,6 +234,27 @@ def test_incognito_stores_nothing_and_recalls_nothing(store, config, run_config,
     assert MARKER not in model.calls[0].text
 
 
+def test_incognito_in_the_context(store, config, run_config, records):
+    """The run's context can ask for it, too: nothing is recalled and nothing is stored."""
+    put(store, known_fact())
+    model = ScriptedChatModel(then="ok")
+    graph = create_memory_graph(model, store=store, config=config)
+    graph.invoke(say("Where is the zebra crossing?"), run_config(), context={"user_id": "alice", "incognito": True})
+    assert [record.id for record in records(store)] == ["known"]
+    assert MARKER not in model.calls[0].text
+
+
+def test_only_plain_json_is_checkpointed(store, config, run_config):
+    """Of memory's channels the turn counter alone is written into a checkpoint, also as pending writes."""
+    put(store, known_fact())
+    saver = InMemorySaver()
+    graph = create_memory_graph(ScriptedChatModel(then="ok"), store=store, config=config, checkpointer=saver)
+    graph.invoke(say("Where is the zebra crossing?"), run_config())
+    channels = {key[2] for key, value in saver.blobs.items() if value[0] != "empty"}
+    channels |= {write[1] for group in saver.writes.values() for write in group.values()}
+    assert {name for name in channels if name.startswith("memory")} == {"memory_turn"}
+
+
 def test_incognito_by_default_can_be_left(store, config, run_config, records):
     """Where incognito is the default, a run that says otherwise is remembered, its facts too."""
     graph = create_memory_graph(
