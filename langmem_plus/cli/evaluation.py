@@ -88,10 +88,8 @@ def _cells(score: Score) -> list[str]:
     """A measure's cells; a share of nothing is no number."""
     recall = f"{score.recall:.2f}" if score.expected else "–"
     precision = f"{score.precision:.2f}" if score.found else "–"
-    counts = [
-        str(count) if count else "" for count in (score.tried, score.expected, score.met, score.found, score.right)
-    ]
-    return [*counts[:3], recall, *counts[3:], precision]
+    tried = str(score.tried) if score.tried else "–"
+    return [tried, str(score.expected), str(score.met), recall, str(score.found), str(score.right), precision]
 
 
 def _print_recall(name: str, result: RecallResult) -> None:

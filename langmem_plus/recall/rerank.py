@@ -14,7 +14,8 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from langmem_plus.config import MemoryConfig
 from langmem_plus.recall.overlap import coverage, spoken
 from langmem_plus.recall.query import bounded, current_text
-from langmem_plus.records import TURN_ROLES, Choice, MemoryHit, MemoryReport
+from langmem_plus.recall.repeats import by_total, left_out, without_echoes, without_repeats
+from langmem_plus.records import Choice, MemoryHit, MemoryReport
 from langmem_plus.services import Reranker, Services, Update, stage
 from langmem_plus.state import MemoryState
 from langmem_plus.text import tokens
@@ -31,8 +32,6 @@ COSINE_SPAN = 0.4
 # How much a hit's own evidence counts against its place within the search. Half and half leaves the evidence found on
 # LoCoMo's six development conversations as it is (64 % at 5, 73 % at 10), and keeps the second of two good hits off 0.
 EVIDENCE_SHARE = 0.5
-# A turn is shown in place of the facts drawn from it only when its total is better by so much.
-TURN_MARGIN = 0.5
 # How far beyond [-1, 1] a cosine may lie by rounding.
 _ROUNDING = 1e-3
 # agent-cli scores candidates 0.5 that can't be told apart.
@@ -183,13 +182,10 @@ def rank(
             dropped.append(Choice(id=record.id, text=record.text, kept=False, reason=reason, scores=scores))
         else:
             kept.append(hit.model_copy(update={"scores": scores}))
-    kept.sort(key=_place)
+    kept.sort(key=by_total)
     kept, repeats = without_repeats(kept)
-    return kept, [*dropped, *repeats]
-
-
-def _place(hit: MemoryHit) -> tuple[float, float, str]:
-    return -hit.scores["total"], -hit.record.said_at.timestamp(), hit.record.id
+    kept, echoes = without_echoes(kept)
+    return kept, [*dropped, *repeats, *echoes]
 
 
 def _refusal(hit: MemoryHit, relevance: float, config: MemoryConfig, supported: bool) -> str | None:
@@ -201,42 +197,6 @@ def _refusal(hit: MemoryHit, relevance: float, config: MemoryConfig, supported: 
     if threshold is not None and relevance < threshold:
         return f"relevance {relevance:.2f} is below score_threshold {threshold}"
     return None
-
-
-def without_repeats(hits: Sequence[MemoryHit]) -> tuple[list[MemoryHit], list[Choice]]:
-    """A fact isn't shown beside the turn that it came from: the fact stays, at the better of both places, unless the
-    turn's total is better by more than `TURN_MARGIN`; then the turn stands for its facts. Takes and gives sorted hits.
-    """
-    turns = [hit for hit in hits if hit.record.role in TURN_ROLES]
-    by_id = {name: turn for turn in turns for name in (*turn.record.source_ids, turn.record.id)}
-    totals = {hit.record.id: hit.scores["total"] for hit in hits}
-    dropped: dict[str, Choice] = {}
-    families: dict[str, list[MemoryHit]] = {}
-    for fact in hits:
-        if fact.record.role == "memory":
-            for turn_id in {by_id[name].record.id for name in fact.record.source_ids if name in by_id}:
-                families.setdefault(turn_id, []).append(fact)
-    for turn in turns:
-        facts = [fact for fact in families.get(turn.record.id, ()) if fact.record.id not in dropped]
-        if not facts:
-            continue
-        best = facts[0]
-        if totals[turn.record.id] - totals[best.record.id] > TURN_MARGIN:
-            for fact in facts:
-                dropped[fact.record.id] = _choice(fact, f"the turn that it came from says more: {turn.record.id}")
-        else:
-            totals[best.record.id] = max(totals[best.record.id], totals[turn.record.id])
-            dropped[turn.record.id] = _choice(turn, f"a fact drawn from it is shown: {best.record.id}")
-    kept = [
-        hit.model_copy(update={"scores": {**hit.scores, "total": totals[hit.record.id]}})
-        for hit in hits
-        if hit.record.id not in dropped
-    ]
-    return sorted(kept, key=_place), list(dropped.values())
-
-
-def _choice(hit: MemoryHit, reason: str) -> Choice:
-    return Choice(id=hit.record.id, text=hit.record.text, kept=False, reason=reason, scores=hit.scores)
 
 
 # with a reranking model
@@ -261,7 +221,7 @@ def shortlist(query: str, hits: Sequence[MemoryHit], config: MemoryConfig) -> tu
     relevance, _ = relevance_of(query, hits, config)
     order = sorted(range(len(hits)), key=lambda place: (-relevance[place], hits[place].record.id))
     reason = f"the reranker reads {config.rerank_batch} candidates at most (rerank_batch)"
-    rest = [_choice(hits[place], reason) for place in order[config.rerank_batch :]]
+    rest = [left_out(hits[place], reason) for place in order[config.rerank_batch :]]
     return [hits[place] for place in order[: config.rerank_batch]], rest
 
 

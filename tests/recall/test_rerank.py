@@ -17,7 +17,6 @@ from langgraph.store.memory import InMemoryStore
 
 from langmem_plus.config import MemoryConfig
 from langmem_plus.recall.rerank import (
-    TURN_MARGIN,
     given_relevance,
     minmax,
     question_of,
@@ -25,7 +24,6 @@ from langmem_plus.recall.rerank import (
     relevance_of,
     rerank,
     rerank_node,
-    without_repeats,
 )
 from langmem_plus.records import MemoryHit, MemoryRecord, Plan
 from langmem_plus.services import Services
@@ -226,37 +224,6 @@ def test_presets_are_the_published_formulas(hit: MakeHit, preset: str, expected:
     hits = [hit("a"), hit("b", observed_at=NOW - dt.timedelta(days=30)), hit("c")]
     kept, _ = rerank("q", hits, MemoryConfig.preset(preset), NOW, lambda query, texts: [4.0, 2.0, 0.0])
     assert {hit.record.id: hit.scores["total"] for hit in kept} == pytest.approx(expected, abs=1e-5)
-
-
-# facts and their turns
-
-
-def family(hit: MakeHit, turn_total: float, *fact_totals: float) -> list[MemoryHit]:
-    """A turn and the facts drawn from it, sorted by total."""
-    facts = [hit(f"fact{n}", {"total": total}, source_ids=["turn"]) for n, total in enumerate(fact_totals)]
-    turn = hit("turn", {"total": turn_total}, role="user", source_ids=["m1"])
-    return sorted([turn, *facts], key=lambda hit: -hit.scores["total"])
-
-
-def test_a_fact_stands_for_its_turn(hit: MakeHit) -> None:
-    """At the better of both places."""
-    kept, dropped = without_repeats(family(hit, 0.9, 0.7, 0.6))
-    assert [(hit.record.id, hit.scores["total"]) for hit in kept] == [("fact0", 0.9), ("fact1", 0.6)]
-    assert [(choice.id, "fact0" in choice.reason) for choice in dropped] == [("turn", True)]
-
-
-def test_a_turn_that_says_much_more_stands_for_its_facts(hit: MakeHit) -> None:
-    """The margin is in totals."""
-    kept, dropped = without_repeats(family(hit, 0.9, 0.9 - TURN_MARGIN - 0.01))
-    assert (ids(kept), [choice.id for choice in dropped]) == (["turn"], ["fact0"])
-
-
-def test_a_fact_may_name_the_message_of_its_turn(hit: MakeHit) -> None:
-    """Turns are known by their own id and by their message's."""
-    fact = hit("fact", {"total": 0.5}, source_ids=["m1"])
-    turn = hit("turn", {"total": 0.6}, role="user", source_ids=["m1"])
-    kept, _ = without_repeats([turn, fact, hit("other", {"total": 0.1})])
-    assert ids(kept) == ["fact", "other"]
 
 
 # the reranking model

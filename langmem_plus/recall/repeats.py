@@ -1,0 +1,78 @@
+"""Saying a thing once: a fact beside its turn, and a reply that only repeats what was recalled for it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from langmem_plus.fence import fold
+from langmem_plus.records import TURN_ROLES, Choice, MemoryHit
+from langmem_plus.text import words
+
+# A turn is shown in place of the facts drawn from it only when its total is better by so much.
+TURN_MARGIN = 0.5
+# A shorter text stands in many replies by chance.
+_ECHO_WORDS = 3
+
+
+def by_total(hit: MemoryHit) -> tuple[float, float, str]:
+    """Sorts hits: the best total first, then the newer, then by id."""
+    return -hit.scores["total"], -hit.record.said_at.timestamp(), hit.record.id
+
+
+def left_out(hit: MemoryHit, reason: str) -> Choice:
+    """Why a hit was dropped."""
+    return Choice(id=hit.record.id, text=hit.record.text, kept=False, reason=reason, scores=hit.scores)
+
+
+def without_repeats(hits: Sequence[MemoryHit]) -> tuple[list[MemoryHit], list[Choice]]:
+    """A fact isn't shown beside the turn that it came from: the fact stays, at the better of both places, unless the
+    turn's total is better by more than `TURN_MARGIN`; then the turn stands for its facts. Takes and gives sorted hits.
+    """
+    turns = [hit for hit in hits if hit.record.role in TURN_ROLES]
+    by_id = {name: turn for turn in turns for name in (*turn.record.source_ids, turn.record.id)}
+    totals = {hit.record.id: hit.scores["total"] for hit in hits}
+    dropped: dict[str, Choice] = {}
+    families: dict[str, list[MemoryHit]] = {}
+    for fact in hits:
+        if fact.record.role == "memory":
+            for turn_id in {by_id[name].record.id for name in fact.record.source_ids if name in by_id}:
+                families.setdefault(turn_id, []).append(fact)
+    for turn in turns:
+        facts = [fact for fact in families.get(turn.record.id, ()) if fact.record.id not in dropped]
+        if not facts:
+            continue
+        best = facts[0]
+        if totals[turn.record.id] - totals[best.record.id] > TURN_MARGIN:
+            for fact in facts:
+                dropped[fact.record.id] = left_out(fact, f"the turn that it came from says more: {turn.record.id}")
+        else:
+            totals[best.record.id] = max(totals[best.record.id], totals[turn.record.id])
+            dropped[turn.record.id] = left_out(turn, f"a fact drawn from it is shown: {best.record.id}")
+    kept = [
+        hit.model_copy(update={"scores": {**hit.scores, "total": totals[hit.record.id]}})
+        for hit in hits
+        if hit.record.id not in dropped
+    ]
+    return sorted(kept, key=by_total), list(dropped.values())
+
+
+def without_echoes(hits: Sequence[MemoryHit]) -> tuple[list[MemoryHit], list[Choice]]:
+    """A reply that repeats another hit word for word was itself answered from memory: it adds nothing beside that hit.
+
+    Otherwise memories come back through the replies that they were quoted in, once more at every turn.
+    """
+    sources = [
+        (hit, fold(hit.record.text).casefold())
+        for hit in hits
+        if hit.record.role != "assistant" and len(words(hit.record.text)) >= _ECHO_WORDS
+    ]
+    kept: list[MemoryHit] = []
+    dropped: list[Choice] = []
+    for hit in hits:
+        reply = fold(hit.record.text).casefold() if hit.record.role == "assistant" else ""
+        source = next((other for other, text in sources if reply and text in reply), None)
+        if source is None:
+            kept.append(hit)
+        else:
+            dropped.append(left_out(hit, f"it only repeats what is shown: {source.record.id}"))
+    return kept, dropped

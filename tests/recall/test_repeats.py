@@ -1,0 +1,61 @@
+"""Saying a thing once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from langmem_plus.recall.repeats import TURN_MARGIN, without_echoes, without_repeats
+from langmem_plus.records import MemoryHit
+
+MakeHit = Callable[..., MemoryHit]
+
+
+def ids(hits: list[MemoryHit]) -> list[str]:
+    """The hits' ids, in order."""
+    return [hit.record.id for hit in hits]
+
+
+def family(hit: MakeHit, turn_total: float, *fact_totals: float) -> list[MemoryHit]:
+    """A turn and the facts drawn from it, sorted by total."""
+    facts = [hit(f"fact{n}", {"total": total}, source_ids=["turn"]) for n, total in enumerate(fact_totals)]
+    turn = hit("turn", {"total": turn_total}, role="user", source_ids=["m1"])
+    return sorted([turn, *facts], key=lambda hit: -hit.scores["total"])
+
+
+def test_a_fact_stands_for_its_turn(hit: MakeHit) -> None:
+    """At the better of both places."""
+    kept, dropped = without_repeats(family(hit, 0.9, 0.7, 0.6))
+    assert [(hit.record.id, hit.scores["total"]) for hit in kept] == [("fact0", 0.9), ("fact1", 0.6)]
+    assert [(choice.id, "fact0" in choice.reason) for choice in dropped] == [("turn", True)]
+
+
+def test_a_turn_that_says_much_more_stands_for_its_facts(hit: MakeHit) -> None:
+    """The margin is in totals."""
+    kept, dropped = without_repeats(family(hit, 0.9, 0.9 - TURN_MARGIN - 0.01))
+    assert (ids(kept), [choice.id for choice in dropped]) == (["turn"], ["fact0"])
+
+
+def test_a_fact_may_name_the_message_of_its_turn(hit: MakeHit) -> None:
+    """Turns are known by their own id and by their message's."""
+    fact = hit("fact", {"total": 0.5}, source_ids=["m1"])
+    turn = hit("turn", {"total": 0.6}, role="user", source_ids=["m1"])
+    kept, _ = without_repeats([turn, fact, hit("other", {"total": 0.1})])
+    assert ids(kept) == ["fact", "other"]
+
+
+def test_a_reply_that_quotes_a_memory_is_left_out(hit: MakeHit) -> None:
+    """Memories don't come back through the replies that they were quoted in, whatever the lines and the case."""
+    fact = hit("I'm allergic to peanuts.", {"total": 0.5}, id="fact")
+    reply = hit("I know this:\n- i'm allergic\n to peanuts. (2026)", {"total": 0.9}, id="reply", role="assistant")
+    kept, dropped = without_echoes([reply, fact])
+    assert ids(kept) == ["fact"]
+    assert [(choice.id, "fact" in choice.reason) for choice in dropped] == [("reply", True)]
+
+
+def test_a_reply_that_says_something_of_its_own_stays(hit: MakeHit) -> None:
+    """Short words in common, and users who quote, are no echoes."""
+    yes = hit("yes", {"total": 0.9}, id="yes", role="user")
+    reply = hit("Yes, the train leaves at nine.", {"total": 0.8}, id="reply", role="assistant")
+    quote = hit("You said: yes, the train leaves at nine.", {"total": 0.7}, id="quote", role="user")
+    kept, dropped = without_echoes([yes, reply, quote])
+    assert (ids(kept), dropped) == (["yes", "reply", "quote"], [])
