@@ -1,4 +1,5 @@
-"""One marker a turn whose facts haven't been drawn out, so that a crash loses none; claimed by a lease that expires.
+"""One marker a turn whose facts haven't been drawn out, so that a crash loses none; claimed by a lease that expires,
+or ends with its process.
 
 The markers are derived from the turns: they are made right when a namespace is brought in step.
 """
@@ -8,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import socket
 import time
 from collections.abc import Iterable
 from pathlib import Path
@@ -74,8 +76,8 @@ def claim(layout: Layout, namespace: Namespace, keys: Iterable[str], seconds: fl
     for key in keys:
         marker = folder / _name(key)
         content = _read(marker)
-        if content and content["until"] <= now:
-            _write(marker, {**content, "until": now + seconds})
+        if content and (content["until"] <= now or _is_gone(content.get("owner"))):
+            _write(marker, {**content, "until": now + seconds, "owner": [socket.gethostname(), os.getpid()]})
             taken.add(key)
     return taken
 
@@ -88,6 +90,19 @@ def release(layout: Layout, namespace: Namespace, keys: Iterable[str]) -> None:
         content = _read(marker)
         if content:
             _write(marker, {**content, "until": 0})
+
+
+def _is_gone(owner: Any) -> bool:
+    """Whether the process that holds a lease ran on this machine and runs no more: a crash must not cost a lease."""
+    if os.name == "nt" or not isinstance(owner, list) or len(owner) != 2 or owner[0] != socket.gethostname():
+        return False
+    try:
+        os.kill(int(owner[1]), 0)  # signal 0 only asks
+    except ProcessLookupError:
+        return True
+    except (OSError, OverflowError, ValueError, TypeError):
+        return False
+    return False
 
 
 def _write(marker: Path, content: dict[str, Any]) -> None:
