@@ -23,6 +23,8 @@ from langmem_plus.text import tokens
 Place = tuple[tuple[str, ...], str]
 Window = tuple[set[str], set[tuple[str, str]]]  # the ids of messages, and their roles and words
 
+# Texts that say the same about a query differ in their cosines by less.
+_SAME_COSINE = 0.02
 _FIELDS = frozenset(MemoryRecord.model_fields)
 _SPEAKERS = {"human": "user", "ai": "assistant"}
 
@@ -58,9 +60,12 @@ class Wanted:
 
 @dataclass
 class Found:
-    """What came back, as it is read, by its place in the store: hits, and why other items are none."""
+    """What came back, as it is read, by its place in the store: hits, facts that were replaced, and why other items are
+    none.
+    """
 
     hits: dict[Place, MemoryHit] = field(default_factory=dict)
+    replaced: list[MemoryHit] = field(default_factory=list)
     left_out: dict[Place, str] = field(default_factory=dict)
     choices: dict[Place, Choice] = field(default_factory=dict)
 
@@ -119,6 +124,8 @@ def read_items(wanted: Wanted, items: Sequence[SearchItem], found: Found) -> int
         reason = _objection(record, wanted, window)
         if record is None or reason:
             found.left_out[place] = reason or "unreadable"
+            if record is not None and record.role == "memory" and record.status == "superseded":
+                found.replaced.append(MemoryHit(record=record, namespace=item.namespace, scores=_scores(item)))
             if record is not None and reason == "in_window":
                 said = "it still stands in the conversation"
                 found.choices[place] = Choice(id=record.id, text=record.text, kept=False, reason=said)
@@ -178,7 +185,7 @@ def _is_seen(record: MemoryRecord, wanted: Wanted, window: Window) -> bool:
 def choose(wanted: Wanted, found: Found) -> tuple[list[MemoryHit], MemoryReport]:
     """The candidates of all searches, each once, at most ``limit`` a namespace; a store that ranked nothing is ranked
     by the words that query and memory share."""
-    hits = list(found.hits.values())
+    hits, outdated = without_outdated(wanted.query, list(found.hits.values()), found.replaced)
     unranked = [hit for hit in hits if "store" not in hit.scores and "coverage" not in hit.scores]
     query = set(tokens(wanted.query))
     for hit in unranked if query else ():
@@ -188,4 +195,34 @@ def choose(wanted: Wanted, found: Found) -> tuple[list[MemoryHit], MemoryReport]
         kept = {id(hit) for hit in best}
         hits = [hit for hit in hits if "store" in hit.scores or id(hit) in kept]
     counts = {"candidates": len(hits), **Counter(found.left_out.values())}
-    return hits, MemoryReport(counts=counts, choices=list(found.choices.values()))
+    return hits, MemoryReport(counts=counts, choices=[*found.choices.values(), *outdated])
+
+
+def without_outdated(
+    query: str, hits: Sequence[MemoryHit], replaced: Sequence[MemoryHit]
+) -> tuple[list[MemoryHit], list[Choice]]:
+    """A turn is left out where the fact drawn from it that answers the query best was replaced since.
+
+    Turns are verbatim and stay as they were said; without this, what was corrected comes back through them. A turn that
+    says more about the query than the replaced fact does stays.
+    """
+    wanted = set(tokens(query))
+    sources = {source: fact for fact in replaced for source in fact.record.source_ids}
+    kept: list[MemoryHit] = []
+    outdated: list[Choice] = []
+    for hit in hits:
+        fact = sources.get(hit.record.id) if hit.record.role in TURN_ROLES else None
+        if fact is not None and _says_as_much(wanted, fact, hit):
+            reason = f"what it says was replaced: {fact.record.replaced_by or fact.record.id}"
+            outdated.append(Choice(id=hit.record.id, text=hit.record.text, kept=False, reason=reason))
+        else:
+            kept.append(hit)
+    return kept, outdated
+
+
+def _says_as_much(wanted: set[str], fact: MemoryHit, turn: MemoryHit) -> bool:
+    """Whether a fact is as near to the query as its turn, by the words it shares and, where both are known, cosine."""
+    if coverage(wanted, spoken(fact.record)) < coverage(wanted, spoken(turn.record)):
+        return False
+    cosines = fact.scores.get("cosine"), turn.scores.get("cosine")
+    return None in cosines or cosines[0] >= cosines[1] - _SAME_COSINE  # type: ignore[operator]

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from langgraph.store.base import SearchItem
 
 from langmem_plus.config import MemoryConfig
-from langmem_plus.recall.items import Found, Wanted, choose, find_text, read_item, read_items
-from langmem_plus.records import MemoryRecord, Scope
+from langmem_plus.recall.items import Found, Wanted, choose, find_text, read_item, read_items, without_outdated
+from langmem_plus.records import MemoryHit, MemoryRecord, Scope
 
 NOW = dt.datetime(2026, 3, 1, 12, tzinfo=dt.UTC)
+MakeHit = Callable[..., MemoryHit]
 ANN = Scope(user_id="ann", thread_id="now")
 
 
@@ -100,3 +102,21 @@ def test_an_unranked_page_is_ranked_by_words() -> None:
     hits, report = choose(wanted, found)
     assert report.counts["candidates"] == 5
     assert {hit.record.id: hit.scores["coverage"] for hit in hits}["t"] == 0.5
+
+
+def test_a_turn_whose_fact_was_replaced_is_left_out(hit: MakeHit) -> None:
+    """What was corrected doesn't come back through the turn that said it first."""
+    turn = hit("Hi! My name is Sam and I live in Lyon.", {"cosine": 0.4}, id="turn", role="user")
+    fact = hit("I live in Lyon.", {"cosine": 0.5}, source_ids=["turn"], status="superseded", replaced_by="new")
+    kept, outdated = without_outdated("Where do I live?", [turn], [fact])
+    assert kept == []
+    assert [(choice.id, "new" in choice.reason) for choice in outdated] == [("turn", True)]
+
+
+def test_a_turn_that_says_more_than_its_replaced_fact_stays(hit: MakeHit) -> None:
+    """A turn is kept for whatever else it says, by words or by nearness."""
+    turn = hit("I live in Lyon and the door code is 4711.", {"cosine": 0.5}, id="turn", role="user")
+    fact = hit("I live in Lyon.", {"cosine": 0.1}, source_ids=["turn"], status="superseded")
+    for query in ("What is the door code?", "How do I get in?"):
+        kept, outdated = without_outdated(query, [turn], [fact])
+        assert ([found.record.id for found in kept], outdated) == (["turn"], [])
