@@ -60,7 +60,7 @@ def read_fields(head: str) -> dict[str, Any]:
             fields[match[1]] = value
             lines[number] = ""  # an empty line, so that YAML's errors count the lines as the person does
     if any(line.strip() for line in lines):
-        fields.update(_read_yaml("\n".join(lines)))
+        fields.update(_read_yaml("\n".join(lines) + "\n"))
     return fields
 
 

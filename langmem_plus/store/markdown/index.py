@@ -124,7 +124,7 @@ class Index(Connection):
         query = " OR ".join(f'"{term}"' for term in dict.fromkeys(terms))
         if not query:
             return []
-        sql = f"SELECT rowid, -bm25({table}) FROM {table} WHERE {table} MATCH ? ORDER BY rank LIMIT ?"
+        sql = f"SELECT rowid, -rank FROM {table} WHERE {table} MATCH ? ORDER BY rank LIMIT ?"
         return list(self.db.execute(sql, (query, limit)))
 
     def rarity(self, terms: Iterable[str]) -> dict[str, float]:

@@ -6,6 +6,7 @@ no normal form and no case changes it), and none equals a role folder.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
 import re
@@ -40,6 +41,7 @@ _TEMPORARY = re.compile(r"\.[0-9a-f]{32}\.tmp")
 _DEVICES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(?![^.])")
 
 
+@functools.lru_cache(maxsize=4096)
 def encode_name(text: str) -> str:
     """A file name for any text, reversible by `decode_name` unless it is longer than 120 bytes, then a hash.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import datetime as dt
 import logging
+import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
@@ -45,11 +46,12 @@ def scan(folder: Path) -> dict[str, Stamp]:
         OSError: a folder can't be read, so nothing can be said about its files.
     """
     found: dict[str, Stamp] = {}
+    start = len(str(folder)) + 1
     for name in sorted(RESERVED):
         for entry in walk_files(folder / name):
             with contextlib.suppress(FileNotFoundError):  # removed between the listing and the look
                 if is_memory_file(entry.name):
-                    found[PurePosixPath(entry.path).relative_to(folder).as_posix()] = Stamp.of(entry.stat())
+                    found[entry.path[start:].replace(os.sep, "/")] = Stamp.of(entry.stat())
                 elif is_temporary(entry.name):
                     Path(entry.path).unlink()
     return found

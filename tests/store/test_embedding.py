@@ -1,0 +1,150 @@
+"""Vectors for a store: checked, remembered, and an outage is no error."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import Any
+
+import numpy as np
+import pytest
+from langchain_core.embeddings import Embeddings
+
+from langmem_plus.errors import EmbeddingError
+from langmem_plus.store.embedding import Needs, TextEmbedder, Vectors
+from langmem_plus.testing.embeddings import BagOfWordsEmbeddings
+
+
+class Answers(Embeddings):
+    """Answers whatever it is told to."""
+
+    def __init__(self, documents: Any, query: Any = (1.0, 0.0)) -> None:
+        self.documents, self.query = documents, query
+        self.asked: list[str] = []
+
+    def embed_documents(self, texts: list[str]) -> Any:
+        self.asked += texts
+        return self.documents
+
+    def embed_query(self, text: str) -> Any:
+        self.asked.append(text)
+        return self.query
+
+
+@pytest.fixture(params=["sync", "async"])
+def fulfil(request: pytest.FixtureRequest) -> Any:
+    """Both halves."""
+
+    def run(embedder: TextEmbedder, needs: Needs) -> Vectors:
+        if request.param == "sync":
+            return embedder.fulfil(needs)
+        return asyncio.run(embedder.afulfil(needs))
+
+    return run
+
+
+def test_vectors_have_unit_length(fulfil: Any) -> None:
+    """However long the embedder's are, and however large; a zero vector stays one."""
+    embedder = TextEmbedder(Answers([[3.0, 4.0], [0.0, 0.0], [3e30, 4e30], [3e-30, 4e-30]], [0, 2]), "m", None)
+    vectors = fulfil(embedder, Needs(texts=["a", "b", "c", "d"], queries=["q"]))
+    for text in "acd":
+        assert vectors.texts[text].tolist() == pytest.approx([0.6, 0.8])
+        assert vectors.texts[text].dtype == np.float32
+    assert vectors.texts["b"].tolist() == [0, 0]
+    assert vectors.queries["q"].tolist() == [0, 1]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        [[1.0, 0.0]],
+        [],
+        [[1.0, 0.0], [1.0, 0.0, 0.0]],
+        [[1.0, 0.0], [1.0, float("nan")]],
+        [[1.0, 0.0], [1.0, float("inf")]],
+        [[1.0, 0.0], 1.0],
+        [[1.0, 0.0], ["a", "b"]],
+        [[1.0, 0.0], None],
+        [[1.0, 0.0], [[1.0], [0.0, 1.0]]],
+    ],
+    ids=repr,
+)
+def test_a_wrong_answer_for_what_is_written_is_an_error(fulfil: Any, answer: Any) -> None:
+    """The wrong number, size or kind of vectors: nothing is written, and the message names the embedder."""
+    with pytest.raises(EmbeddingError, match="some-model"):
+        fulfil(TextEmbedder(Answers(answer), "some-model", 2), Needs(texts=["a", "b"]))
+
+
+@pytest.mark.parametrize("answer", [[[1.0]], [[1.0, 0.0, 0.0]], [], [[float("nan"), 0.0]]], ids=repr)
+def test_a_wrong_answer_for_what_waits_is_only_told(
+    fulfil: Any, answer: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It waits on; questions and writes of the same call aren't disturbed."""
+    vectors = fulfil(TextEmbedder(Answers(answer), "m", 2), Needs(backlog=["late"], queries=["q"]))
+    assert vectors.texts == {}
+    assert list(vectors.queries) == ["q"]
+    assert "waits" in caplog.text
+
+
+def test_a_wrong_answer_for_a_question_leaves_it_to_the_words(fulfil: Any) -> None:
+    """It is no error, it isn't remembered, and a question beside it keeps its vector."""
+    answers = Answers([], query=[1.0])
+    embedder = TextEmbedder(answers, "m", 2)
+    assert fulfil(embedder, Needs(queries=["q"])).queries == {}
+    answers.query = [0.0, 1.0]
+    assert list(fulfil(embedder, Needs(queries=["q"])).queries) == ["q"]
+
+
+def test_questions_are_embedded_once(fulfil: Any) -> None:
+    """The same question again costs nothing."""
+    answers = Answers([])
+    embedder = TextEmbedder(answers, "m", None)
+    for _ in range(3):
+        assert list(fulfil(embedder, Needs(queries=["a", "b"])).queries) == ["a", "b"]
+    assert answers.asked == ["a", "b"]
+
+
+def test_more_questions_than_are_remembered_all_get_their_vector(fulfil: Any) -> None:
+    """One batch may ask any number of them."""
+    questions = [f"question {n}" for n in range(700)]
+    vectors = fulfil(TextEmbedder(BagOfWordsEmbeddings(), "m", None), Needs(queries=questions))
+    assert list(vectors.queries) == questions
+
+
+def test_an_outage_is_told_once_and_is_no_error(fulfil: Any, caplog: pytest.LogCaptureFixture) -> None:
+    """Nothing has a vector then; when the embedder is up again, its next outage is told again."""
+    inner = BagOfWordsEmbeddings(fail=ConnectionError("no route"))
+    embedder = TextEmbedder(inner, "some-model", None)
+    with caplog.at_level(logging.WARNING):
+        for _ in range(3):
+            vectors = fulfil(embedder, Needs(texts=["a"], backlog=["b"], queries=["q"]))
+            assert (vectors.texts, vectors.queries) == ({}, {})
+        assert [record.message.count("some-model is down") for record in caplog.records] == [1]
+        inner.fail = None
+        assert set(fulfil(embedder, Needs(texts=["a"], backlog=["b"])).texts) == {"a", "b"}
+        inner.fail = TimeoutError()
+        fulfil(embedder, Needs(texts=["a"]))
+    assert len(caplog.records) == 2
+
+
+def test_what_waits_is_not_tried_while_questions_fail(fulfil: Any) -> None:
+    """A search waits for a dead embedder once, not twice."""
+    inner = BagOfWordsEmbeddings(fail=TimeoutError())
+    fulfil(TextEmbedder(inner, "m", None), Needs(backlog=["b"], queries=["q"]))
+    assert (inner.queries, inner.documents) == (["q"], [])
+
+
+def test_broken_text_is_sent_as_text_that_has_utf8(fulfil: Any) -> None:
+    """Half of a surrogate pair would make an embedder fail for the whole batch."""
+    answers = Answers([[1.0, 0.0]])
+    vectors = fulfil(TextEmbedder(answers, "m", None), Needs(texts=["a\ud83d"], queries=["\udc00?"]))
+    assert answers.asked == ["a?", "??"]
+    assert list(vectors.texts) == ["a\ud83d"]
+    assert list(vectors.queries) == ["\udc00?"]
+
+
+def test_nothing_to_embed_asks_nothing(fulfil: Any) -> None:
+    """A batch of reads costs no call."""
+    answers = Answers(None, None)
+    assert fulfil(TextEmbedder(answers, "m", None), Needs()) == Vectors({}, {})
+    assert answers.asked == []
