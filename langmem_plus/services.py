@@ -31,6 +31,7 @@ __all__ = ["Reranker", "Services", "Template", "Update", "current_runtime", "emi
 logger = logging.getLogger(__name__)
 
 Update = dict[str, Any]
+_NO = frozenset({"", "0", "false", "no", "off", "none"})
 Template = tuple[str, ...]
 
 
@@ -68,6 +69,15 @@ class Services:
                 "compile the parent graph with one, or name it in langgraph.json."
             )
         return store
+
+    def is_incognito(self, config: RunnableConfig) -> bool:
+        """Whether this run leaves no trace and recalls nothing: ``incognito`` in the context or in ``configurable``
+        (also as the text that a server passes on), else the setting. A text that isn't a clear no counts as a yes.
+        """
+        asked = find_identity(config.get("configurable") or {}, current_runtime()).get("incognito")
+        if asked is None:
+            return self.config.incognito_default
+        return asked.strip().casefold() not in _NO if isinstance(asked, str) else bool(asked)
 
     def find_scope(self, config: RunnableConfig) -> Scope:
         """Whose memory this run touches; who is asked first wins: the fixed scope, the runtime's context,

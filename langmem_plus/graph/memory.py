@@ -13,7 +13,7 @@ from langmem_plus.graph.afterwards import Afterwards
 from langmem_plus.graph.agent import Agent, agent_node
 from langmem_plus.graph.halves import RECALL, REMEMBER, Answered, Graph, Messages, make_services, stages
 from langmem_plus.records import Scope
-from langmem_plus.remember.record import is_incognito, record_assistant_node, record_user_node
+from langmem_plus.remember.record import record_assistant_node, record_user_node
 from langmem_plus.services import Services, Template, Update
 from langmem_plus.state import MemoryState
 
@@ -76,7 +76,7 @@ def remember_node(services: Services) -> Runnable[MemoryState, Update]:
     afterwards = Afterwards(services)
 
     def node(state: MemoryState, config: RunnableConfig) -> Update:
-        if not is_incognito(services, config):
+        if not services.is_incognito(config):
             afterwards.submit(services.find_scope(config), services.find_store())
         return {}
 

@@ -36,10 +36,8 @@ from langmem_plus.recall.cues import (
 )
 from langmem_plus.recall.query import bounded, current_text, last_human, message_text, search_query
 from langmem_plus.records import MemoryReport, Plan
-from langmem_plus.services import Services, Update, current_runtime, find_identity, stage
+from langmem_plus.services import Services, Update, stage
 from langmem_plus.state import MemoryState
-
-_NO = frozenset({"", "0", "false", "no", "off", "none"})
 
 
 def plan(
@@ -116,15 +114,6 @@ def _longest_first(cues: Sequence[str]) -> list[str]:
     return sorted(cues, key=lambda cue: (-len(cue), cue))
 
 
-def is_incognito(run: RunnableConfig, config: MemoryConfig) -> bool:
-    """Whether this run is incognito: ``incognito`` in the run's context or ``configurable`` (also as the text that a
-    server passes on), else the setting."""
-    value = find_identity(run.get("configurable") or {}, current_runtime()).get("incognito")
-    if value is None:
-        return config.incognito_default
-    return value.strip().casefold() not in _NO if isinstance(value, str) else bool(value)
-
-
 def plan_messages(messages: Sequence[BaseMessage], config: MemoryConfig, *, incognito: bool = False) -> Plan:
     """The plan for the current user's message, its query ready to be searched."""
     place = last_human(messages)
@@ -141,7 +130,7 @@ def plan_node(services: Services) -> Runnable[MemoryState, Update]:
     """The node: reads ``messages``, writes ``memory_plan``."""
 
     def run(state: MemoryState, config: RunnableConfig) -> Update:
-        incognito = is_incognito(config, services.config)
+        incognito = services.is_incognito(config)
         chosen = plan_messages(state.get("messages") or [], services.config, incognito=incognito)
         report = MemoryReport(strategy=chosen.strategy, reason=chosen.reason)
         return {"memory_plan": chosen, "memory_report": report}

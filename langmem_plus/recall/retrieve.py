@@ -10,7 +10,7 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from langgraph.store.base import BaseStore, GetOp, Item, Op, Result, SearchItem, SearchOp
 
 from langmem_plus.recall.items import Found, Wanted, choose, read_item, read_items
-from langmem_plus.recall.plan import is_incognito, plan_messages
+from langmem_plus.recall.plan import plan_messages
 from langmem_plus.recall.query import bounded, current_text
 from langmem_plus.recall.tail import clip_tail
 from langmem_plus.records import ROLES, MemoryHit, MemoryReport, Scope, record_id
@@ -160,7 +160,7 @@ def want(state: MemoryState, services: Services, config: RunnableConfig) -> Want
     the message asks for an earlier conversation. Documents take part where the message names them.
     """
     messages, settings = state.get("messages") or [], services.config
-    plan = state.get("memory_plan") or plan_messages(messages, settings, incognito=is_incognito(config, settings))
+    plan = state.get("memory_plan") or plan_messages(messages, settings, incognito=services.is_incognito(config))
     if plan.strategy == "none":
         return None
     roles = set(_FACTS_AND_TURNS)

@@ -16,7 +16,6 @@ from langgraph.store.base import PutOp, SearchOp
 from langmem_plus.config import MemoryConfig
 from langmem_plus.records import MemoryRecord, MemoryReport, Scope
 from langmem_plus.remember.decide import retire
-from langmem_plus.remember.record import is_incognito
 from langmem_plus.remember.steps import Batch, Steps, arun_steps, list_records, run_steps, write
 from langmem_plus.services import Services, Update, stage
 from langmem_plus.state import MemoryState
@@ -81,12 +80,12 @@ def evict_node(services: Services) -> Runnable[MemoryState, Update]:
     """Keep the namespace within its bounds."""
 
     def run(state: MemoryState, config: RunnableConfig) -> Update:
-        if is_incognito(services, config):
+        if services.is_incognito(config):
             return {}
         return {"memory_report": evict(services, services.find_scope(config))}
 
     async def arun(state: MemoryState, config: RunnableConfig) -> Update:
-        if is_incognito(services, config):
+        if services.is_incognito(config):
             return {}
         return {"memory_report": await aevict(services, services.find_scope(config))}
 

@@ -17,7 +17,6 @@ from langmem_plus.errors import ConfigError, ModelAnswerError
 from langmem_plus.prompts import ExtractedFacts, FactKind, render_extraction
 from langmem_plus.records import Fact, MemoryRecord, MemoryReport, Scope
 from langmem_plus.remember.decide import FORGET
-from langmem_plus.remember.record import is_incognito
 from langmem_plus.remember.sentences import own_words
 from langmem_plus.remember.statements import find_statements, forget_requests
 from langmem_plus.remember.steps import Ask, Claim, Release, Steps, arun_steps, list_records, run_steps
@@ -186,12 +185,12 @@ def extract_node(services: Services) -> Runnable[MemoryState, Update]:
         return {"memory_turns": result.turns, "memory_facts": result.facts, "memory_report": result.report}
 
     def run(state: MemoryState, config: RunnableConfig) -> Update:
-        if is_incognito(services, config):
+        if services.is_incognito(config):
             return update(Extraction())
         return update(extract(services, services.find_scope(config)))
 
     async def arun(state: MemoryState, config: RunnableConfig) -> Update:
-        if is_incognito(services, config):
+        if services.is_incognito(config):
             return update(Extraction())
         return update(await aextract(services, services.find_scope(config)))
 

@@ -28,7 +28,6 @@ from langmem_plus.remember.decide import (
     is_request,
 )
 from langmem_plus.remember.ledger import Ledger, nearest
-from langmem_plus.remember.record import is_incognito
 from langmem_plus.remember.rules import probe
 from langmem_plus.remember.steps import (
     Ask,
@@ -217,7 +216,7 @@ def reconcile_node(services: Services) -> Runnable[MemoryState, Update]:
     """Store the facts that were drawn out; writes ``memory_decisions``."""
 
     def read(state: MemoryState, config: RunnableConfig) -> tuple[list[MemoryRecord], list[Fact]]:
-        if is_incognito(services, config):
+        if services.is_incognito(config):
             return [], []
         return state.get("memory_turns") or [], state.get("memory_facts") or []
 

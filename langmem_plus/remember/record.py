@@ -20,7 +20,7 @@ from langmem_plus.config import MemoryConfig
 from langmem_plus.fence import strip_context
 from langmem_plus.records import MemoryRecord, MemoryReport, Scope, Time, record_id
 from langmem_plus.remember.steps import Steps, arun_steps, get_records, run_steps, write
-from langmem_plus.services import Services, Update, current_runtime, find_identity, stage
+from langmem_plus.services import Services, Update, stage
 from langmem_plus.state import MemoryState
 
 TurnRole = Literal["user", "assistant"]
@@ -49,15 +49,6 @@ def message_text(message: BaseMessage) -> str:
         if medium:
             parts.append(f"[{medium}]")
     return "\n".join(part for part in parts if part)
-
-
-def is_incognito(services: Services, config: RunnableConfig) -> bool:
-    """Whether this run leaves no trace: asked for by ``incognito`` in the context or ``configurable``, else the "
-    "setting."""
-    asked = find_identity(config.get("configurable") or {}, current_runtime()).get("incognito")
-    if asked is None:
-        return services.config.incognito_default
-    return asked.strip().lower() in ("1", "true", "yes", "on") if isinstance(asked, str) else bool(asked)
 
 
 def user_turn(messages: Sequence[BaseMessage], memory_turn: int | None) -> tuple[int, list[BaseMessage]]:
@@ -177,7 +168,7 @@ def record_user_node(services: Services) -> Runnable[MemoryState, Update]:
     def prepare(state: MemoryState, config: RunnableConfig) -> tuple[int, list[BaseMessage]]:
         turn, new = user_turn(state.get("messages") or [], state.get("memory_turn"))
         # An incognito turn is counted, so that it isn't taken for an unrecorded one later.
-        return turn, [] if is_incognito(services, config) else new
+        return turn, [] if services.is_incognito(config) else new
 
     def run(state: MemoryState, config: RunnableConfig) -> Update:
         turn, new = prepare(state, config)
@@ -197,7 +188,7 @@ def record_assistant_node(services: Services) -> Runnable[MemoryState, Update]:
 
     def prepare(state: MemoryState, config: RunnableConfig) -> tuple[Scope, list[BaseMessage], int, int] | None:
         turn, position, reply = reply_turn(state.get("messages") or [], state.get("memory_turn"))
-        if is_incognito(services, config) or not reply:
+        if services.is_incognito(config) or not reply:
             return None
         return services.find_scope(config), reply, turn, position
 

@@ -21,7 +21,6 @@ from langmem_plus.records import TURN_ROLES, Decision, Fact, MemoryRecord, Memor
 from langmem_plus.remember.decide import FORGET, is_request, retire
 from langmem_plus.remember.extract import in_order
 from langmem_plus.remember.points import amend, extract_points, points_of, read_points, write_points
-from langmem_plus.remember.record import is_incognito
 from langmem_plus.remember.sentences import own_words
 from langmem_plus.remember.steps import Ask, Steps, arun_steps, get_records, list_records, run_steps, write
 from langmem_plus.services import Services, Update, stage
@@ -231,12 +230,12 @@ def summarize_node(services: Services) -> Runnable[MemoryState, Update]:
         )
 
     def run(state: MemoryState, config: RunnableConfig) -> Update:
-        if is_incognito(services, config):
+        if services.is_incognito(config):
             return {}
         return {"memory_report": summarize(services, services.find_scope(config), read(state))}
 
     async def arun(state: MemoryState, config: RunnableConfig) -> Update:
-        if is_incognito(services, config):
+        if services.is_incognito(config):
             return {}
         return {"memory_report": await asummarize(services, services.find_scope(config), read(state))}
 

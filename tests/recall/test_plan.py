@@ -6,7 +6,7 @@ import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
 from langmem_plus.config import MemoryConfig
-from langmem_plus.recall.plan import is_incognito, plan, plan_messages, plan_node
+from langmem_plus.recall.plan import plan, plan_messages, plan_node
 from langmem_plus.records import Plan
 from langmem_plus.services import Services
 
@@ -191,14 +191,14 @@ def test_a_picture_alone_has_no_words() -> None:
 )
 def test_incognito_is_read_from_the_run(value: object, expected: bool) -> None:
     """A server may pass the flag on as text."""
-    assert is_incognito({"configurable": {"incognito": value}}, CONFIG) is expected
+    assert Services(config=CONFIG).is_incognito({"configurable": {"incognito": value}}) is expected
 
 
 def test_incognito_may_be_the_default() -> None:
     """A run says otherwise with False."""
     config = CONFIG.replace(incognito_default=True)
-    assert is_incognito({}, config)
-    assert not is_incognito({"configurable": {"incognito": False}}, config)
+    assert Services(config=config).is_incognito({})
+    assert not Services(config=config).is_incognito({"configurable": {"incognito": False}})
 
 
 async def test_the_node_writes_the_plan_and_its_reason() -> None:

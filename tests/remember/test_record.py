@@ -10,7 +10,6 @@ from langmem_plus.fence import fence
 from langmem_plus.records import MemoryRecord, Scope
 from langmem_plus.remember.record import (
     arecord,
-    is_incognito,
     make_turns,
     message_text,
     record,
@@ -159,10 +158,10 @@ def test_a_reply_is_everything_the_assistant_said_after_the_user() -> None:
 
 def test_incognito_is_asked_for_or_the_default() -> None:
     """The run's own wish wins over the setting."""
-    assert is_incognito(services(), {"configurable": {"incognito": "true"}})
-    assert not is_incognito(services(), {"configurable": {"incognito": "false"}})
-    assert is_incognito(services(incognito_default=True), {"configurable": {}})
-    assert not is_incognito(services(incognito_default=True), {"configurable": {"incognito": False}})
+    assert services().is_incognito({"configurable": {"incognito": "true"}})
+    assert not services().is_incognito({"configurable": {"incognito": "false"}})
+    assert services(incognito_default=True).is_incognito({"configurable": {}})
+    assert not services(incognito_default=True).is_incognito({"configurable": {"incognito": False}})
 
 
 def run_nodes(memory: Services, state: dict[str, object], **configurable: object) -> int:
