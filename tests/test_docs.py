@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import itertools
 import os
 import pkgutil
 import re
@@ -60,6 +61,16 @@ def test_readme_examples(number: int, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     for expected in re.findall(r"# → (.+)$", python_examples()[number], re.MULTILINE):
         assert expected in done.stdout
+
+
+def test_readme_picture_is_the_graph() -> None:
+    """The picture of the pipeline has the edges of the real graph, no more and no fewer."""
+    picture = re.findall(r"```mermaid\n(.*?)```", README, re.DOTALL)[0]
+    chains = [line.strip().split(" --> ") for line in picture.splitlines() if "-->" in line]
+    drawn = {edge for chain in chains for edge in itertools.pairwise(chain)}
+    snapshot = (ROOT / "tests" / "snapshots" / "memory_graph_one_chain.mmd").read_text(encoding="utf-8")
+    real = set(re.findall(r"^\t(\w+) --> (\w+);$", snapshot, re.MULTILINE))
+    assert drawn == {edge for edge in real if "__start__" not in edge and "__end__" not in edge}
 
 
 def test_readme_shows_every_command() -> None:
