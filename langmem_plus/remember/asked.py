@@ -23,10 +23,11 @@ ASKED = re.compile(
 )
 # "…, please remember that": what went before is to be kept.
 ASKED_AFTER = re.compile(
-    r"[\s,;.!–—-]*\b(?:please |so )?(?:(?:remember|note|memori[sz]e|(?:don['’]t|never) forget) (?:that|this|it)|"
+    r"(?:\s?[,;.!–—-]\s?|\s)?\b(?:please |so )?(?:(?:remember|note|memori[sz]e|(?:don['’]t|never) forget) (?:that|"
+    r"this|it)|"
     r"keep (?:that|this|it) in mind"
     r"|merk dir das|vergiss das nicht|souviens-t['’]en|ne l['’]oublie pas|recuérdalo|no lo olvides)(?: "
-    r"please)?[\s.!]*$|[，,。]?\s*(?:请)?(?:记住|别忘了)[。!！]?$",
+    r"please)?[\s.!]{0,9}$|[，,。]?\s*(?:请)?(?:记住|别忘了)[。!！]?$",
     re.IGNORECASE,
 )
 # "Forget that …": what follows is to be forgotten.

@@ -10,6 +10,7 @@ import functools
 import re
 from dataclasses import dataclass
 
+from langmem_plus.remember.sentences import LONGEST_STATEMENT
 from langmem_plus.remember.simhash import names
 from langmem_plus.remember.slots import canonical
 from langmem_plus.text import tokens
@@ -123,6 +124,8 @@ class Quantity:
 @functools.lru_cache(maxsize=16_384)
 def find_quantity(text: str, speaker: str | None = None) -> Quantity | None:
     """The one number or date of a statement; None where there is none, or several."""
+    if len(text) > LONGEST_STATEMENT:
+        return None
     subject, rest = canonical(_ASIDE.sub("", text), speaker)
     undated = _VERSION.sub(" ", _WHEN.sub(" ", rest))
     dates = [match[0].casefold() for match in _WHEN.finditer(rest)]

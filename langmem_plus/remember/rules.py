@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 from langmem_plus.records import MemoryRecord
 from langmem_plus.remember.quantities import find_quantity
+from langmem_plus.remember.sentences import LONGEST_STATEMENT
 from langmem_plus.remember.simhash import NEGATIONS
 from langmem_plus.remember.slots import canonical, find_slot
 from langmem_plus.text import STOP_WORDS, stem, tokens, words
@@ -64,6 +65,8 @@ def ended_statement(text: str) -> str | None:
     >>> ended_statement("I don't like coffee anymore")
     'I like coffee'
     """
+    if len(text) > LONGEST_STATEMENT:
+        return None
     _, rest = canonical(text)
     if match := _LEFT.match(rest):
         return f"I work at {rest[match.end() :]}"
@@ -106,7 +109,7 @@ def _ends(new: str, old: str, speaker: str | None, old_speaker: str | None) -> b
     if ended is None:
         return False
     subject, _ = canonical(new, speaker)
-    old_subject, rest = canonical(old, old_speaker)
+    old_subject, rest = canonical(old[:LONGEST_STATEMENT], old_speaker)
     if subject != old_subject or NEGATIONS & set(words(rest)):
         return False
     was, is_known = find_slot(ended), find_slot(rest)
@@ -152,7 +155,7 @@ def related(a: str, b: str) -> bool:
 
 def same_subject(a: str, b: str) -> bool:
     """Whether two statements may speak of the same subject; different relatives or names don't."""
-    one, other = canonical(a)[0], canonical(b)[0]
+    one, other = canonical(a[:LONGEST_STATEMENT])[0], canonical(b[:LONGEST_STATEMENT])[0]
     return one == other or one in b.casefold() or other in a.casefold()
 
 

@@ -8,7 +8,10 @@ import re
 from langmem_plus.fence import strip_context
 
 MEDIA = re.compile(r"\[(?:image|audio|video|file)\]")
-_CODE = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|<(code|pre|script|style)\b.*?</\1>", re.DOTALL)
+_CODE = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|<(pre|script|style)>.*?(?:</\1>|\Z)", re.DOTALL)
+_COLUMNS = re.compile(r"[^\S\n]{3,}")  # white space as in tables: what stands on either side is no sentence
+LONGEST_SENTENCE = 2000  # characters; what is longer was pasted, not said
+LONGEST_STATEMENT = 400  # characters; what is longer isn't one statement about one thing
 _QUOTED_LINE = re.compile(r"^[ \t]*>.*$", re.MULTILINE)
 _BULLET = re.compile(r"^[ \t]*(?:[-*•–]|\d{1,2}[.)]|#{1,6})[ \t]+", re.MULTILINE)
 _LINE_END = re.compile(r"[ \t]*\n[ \t]*(?:\n|(?=[^a-zäöüßáéíóúñçàèâêîôûœ]))\s*")
@@ -64,7 +67,7 @@ _QUESTION_MARK = re.compile(r"[?？]\W*$")
 
 def own_words(text: str) -> str:
     """What the user wrote in sentences: no recalled block, code, quoted line or placeholder of a medium."""
-    text = MEDIA.sub(" ", strip_context(text))
+    text = _COLUMNS.sub("\n", MEDIA.sub(" ", strip_context(text)))
     return _QUOTED_LINE.sub("\n", _CODE.sub("\n", text)).strip()
 
 
@@ -73,7 +76,7 @@ def sentences(text: str) -> list[str]:
     found: list[str] = []
     for line in _LINE_END.split(_BULLET.sub("", own_words(text))):
         found += [sentence.strip() for sentence in _SENTENCE_END.split(line)]
-    return [sentence for sentence in found if re.search(r"\w", sentence)]
+    return [sentence for sentence in found if len(sentence) <= LONGEST_SENTENCE and re.search(r"\w", sentence)]
 
 
 def clauses(sentence: str) -> list[str]:

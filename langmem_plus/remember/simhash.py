@@ -34,7 +34,10 @@ NEGATIONS = frozenset(_DENYING.split())
 # Words that may come and go without changing what a sentence says.
 _NEUTRAL = (STOP_WORDS | frozenset(_FILLING.split())) - NEGATIONS - frozenset(_LOCATING.split())
 
-_ADDRESS = re.compile(r"[\w.+-]+@[\w-]+\.[\w.]+|https?://\S+|www\.\S+|(?<!\w)[@#]\w+|(?<!\w)/?(?:[\w.-]+/)+[\w.-]*")
+_ADDRESS = re.compile(
+    r"(?<![\w.+-])[\w.+-]{1,99}@[\w-]+\.[\w.]+|https?://\S+|www\.\S+|(?<!\w)[@#]\w+|"
+    r"(?<![\w./-])/?(?:[\w.-]{1,255}/)+[\w.-]*"
+)
 _NUMBER = re.compile(r"(?:(?<![\w.])[-−])?\d+(?:[.,:/-]\d+)*")
 _SYMBOL = re.compile(r"[$€£¥₹%‰°±<>=≤≥≠+]")
 _WORD = re.compile(r"(?<!\w)[^\W\d_](?:[\w-]|['’](?=\w\w\w))*")
@@ -82,7 +85,7 @@ def numbers(text: str) -> list[str]:
 
 def names(text: str) -> frozenset[str]:
     """The capitalised words that don't open a sentence."""
-    inner = re.sub(r"(?:^|(?<=[.!?:;。！？\n]))\s*[\"'“”‘’(\[]*\w+", " ", text)
+    inner = re.sub(r"(?:^|(?<=[.!?:;。！？\n]))\s{0,9}[\"'“”‘’(\[]*\w+", " ", text)
     return frozenset(word for word in _WORD.findall(inner) if word[0].isupper() and word != "I")
 
 

@@ -11,7 +11,7 @@ import functools
 import re
 from dataclasses import dataclass
 
-from langmem_plus.remember.sentences import strip_lead
+from langmem_plus.remember.sentences import LONGEST_STATEMENT, strip_lead
 from langmem_plus.remember.slot_patterns import KIN, NOT_NAMES, SLOT_PATTERNS
 from langmem_plus.text import stem, words
 
@@ -45,11 +45,11 @@ _PAST = re.compile(
     re.IGNORECASE,
 )
 _TRAILING = re.compile(
-    r"(?:\s*(?:now|these days|at the moment|currently|right now|nowadays|anymore|any more|by the way|jetzt|"
-    r"maintenant|ahora|"
-    r"very much|a lot|so much|the most)|[\s.,;:!?。！？\"”’)]+)+$",
+    r"(?:now|these days|at the moment|currently|right now|nowadays|any ?more|by the way|jetzt|maintenant|ahora|"
+    r"very much|a lot|so much|the most)$",
     re.IGNORECASE,
 )
+_ENDS = ' \t\n.,;:!?。！？"”’)'
 
 
 @dataclass(frozen=True)
@@ -89,13 +89,15 @@ def find_slot(text: str, speaker: str | None = None) -> Slot | None:
         text: one statement.
         speaker: whose words they are, where messages carry names; the subject of "I" then.
     """
+    if len(text) > LONGEST_STATEMENT:
+        return None
     subject, rest = canonical(text, speaker)
     for attribute, pattern in SLOT_PATTERNS:
         match = pattern.match(rest)
         if match is None:
             continue
         named = match.groupdict()
-        value = _TRAILING.sub("", named["value"]).strip()
+        value = _trim(named["value"])
         if not value or (named.get("name_of") and _is_no_name(value)):
             continue
         remainder = rest[match.end("value") :] if match.end("value") > match.start("value") else ""
@@ -130,6 +132,14 @@ def canonical(text: str, speaker: str | None = None) -> tuple[str, str]:
     return subject, rest
 
 
+def _trim(text: str) -> str:
+    """The text without the adverbs and the punctuation at its end."""
+    text = text.strip(_ENDS)
+    while (shorter := _TRAILING.sub("", text).rstrip(_ENDS)) != text:
+        text = shorter
+    return text
+
+
 def _is_no_name(value: str) -> bool:
     return value.split()[0].casefold() in NOT_NAMES or bool(re.search(r"(?:ese|ish)$", value))
 
@@ -156,7 +166,7 @@ _PREFERENCE = re.compile(
 
 
 def _opinion(subject: str, rest: str) -> Slot | None:
-    rest = _TRAILING.sub("", rest)
+    rest = _trim(rest)
     if match := _PREFERENCE.match(rest):
         both = sorted((_plain(match["value"]), _plain(match["other"])))
         return Slot(subject, f"preference {both[0]} | {both[1]}", _plain(match["value"]))

@@ -12,7 +12,14 @@ from dataclasses import dataclass
 from langmem_plus.prompts import FactKind
 from langmem_plus.remember.asked import ASKED, ASKED_AFTER, FORGET
 from langmem_plus.remember.cues import CUES
-from langmem_plus.remember.sentences import clauses, ends_question, opens_question, sentences, strip_lead
+from langmem_plus.remember.sentences import (
+    LONGEST_STATEMENT,
+    clauses,
+    ends_question,
+    opens_question,
+    sentences,
+    strip_lead,
+)
 from langmem_plus.text import words
 
 _HYPOTHETICAL = re.compile(
@@ -133,7 +140,7 @@ def _asked(sentence: str) -> Statement | None:
 
 def _cue(clause: str) -> tuple[FactKind, int] | None:
     """The weightiest cue of a clause, or None if nothing announces a fact, or something speaks against it."""
-    if len(words(clause)) < _SHORTEST or _CHIT_CHAT.match(clause):
+    if len(clause) > LONGEST_STATEMENT or len(words(clause)) < _SHORTEST or _CHIT_CHAT.match(clause):
         return None
     cues = [cue for cue in CUES if cue.pattern.match(clause)]
     if not cues:

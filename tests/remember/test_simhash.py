@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -94,3 +95,11 @@ def test_other_numbers_are_other_facts(a: int, b: int) -> None:
 def test_a_denial_is_another_fact(word: str) -> None:
     """In any language that is known."""
     assert not near_duplicate(LONG, f"{LONG} {word}", 64)
+
+
+@pytest.mark.timeout(30)
+@pytest.mark.parametrize("unit", ["\n ", "a", "a@", "A-", "0.", "a/", ".", "我"])
+def test_hostile_texts_are_compared_in_linear_time(unit: str) -> None:
+    """However long, and whatever they repeat."""
+    text = unit * (100_000 // len(unit)) + "-"
+    assert near_duplicate(text, text, LIMIT)

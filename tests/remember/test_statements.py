@@ -167,3 +167,22 @@ def test_what_the_user_asks_to_forget_is_told_apart(turn: str, forgotten: list[s
     assert forget_requests(turn) == forgotten
     if forgotten:
         assert texts(turn) == []
+
+
+@pytest.mark.timeout(30)
+@pytest.mark.parametrize(
+    "unit", [".", " ", ", ", "now ", "?!", "\n", "- ", "<pre>", "I really ", "a@", "0-", "。", "and I "]
+)
+def test_hostile_texts_are_read_in_linear_time(unit: str) -> None:
+    """However long, and whatever they repeat."""
+    for start in ("", "I like ", "My dog "):
+        turn = start + unit * (100_000 // len(unit)) + "x"
+        assert len(texts(turn)) <= 3
+        assert len(forget_requests(turn)) == 0
+
+
+def test_what_was_pasted_is_not_what_was_said() -> None:
+    """A sentence of pages and a clause of a paragraph are left out; the rest of the turn is read."""
+    turn = "I live in " + "very " * 500 + "far away. I like tea."
+    assert texts(turn) == ["I like tea."]
+    assert texts("I prefer " + "tea and " * 60 + "jam.") == []
