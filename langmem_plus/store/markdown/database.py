@@ -149,10 +149,10 @@ class Database:
 
     def _connect(self) -> Index:
         try:
+            for folder in (self._index_file.parent, self._vector_file.parent):
+                folder.mkdir(parents=True, exist_ok=True)
             if self._index_file.exists():
                 return Index(self._index_file, self._vector_file)
-            self._index_file.parent.mkdir(parents=True, exist_ok=True)
-            self._vector_file.parent.mkdir(parents=True, exist_ok=True)
             with self.locked():  # only one makes the tables
                 return Index(self._index_file, self._vector_file)
         except (sqlite3.Error, OSError) as error:

@@ -88,12 +88,12 @@ class OpenNamespace:
         self.hold, self.let_go = self._database.hold, self._database.let_go
         self.leave_to_parent, self.locked = self._database.leave_to_parent, self._database.locked
         self._catalog = Catalog(model)
-        self._next_look = 0.0
+        self.look_again()
 
     def _start_over(self) -> None:
         """A database was opened: nothing that is held in memory speaks of it."""
         self._catalog = Catalog(self._model)
-        self._next_look = 0.0
+        self.look_again()
         self._tell(self)
 
     @property
@@ -111,12 +111,13 @@ class OpenNamespace:
         if now < self._next_look:
             return index
         # Only the first look has to be had; later ones don't wait for another process that is at work here.
-        first = self._next_look == 0.0
+        first = not self._looked
         with contextlib.nullcontext(True) if index.in_memory else self._database.trying(wait=first) as mine:
             if mine:
                 self._look(index, first)
-        took = time.monotonic() - now
-        self._next_look = time.monotonic() + max(self._config.sync_interval, took / _SYNC_SHARE)
+        done, self._looked = time.monotonic(), True
+        interval = self._config.sync_interval  # 0: at every use, whatever it costs
+        self._next_look = done + (max(interval, (done - now) / _SYNC_SHARE) if interval else 0.0)
         return index
 
     def _look(self, index: Index, first: bool) -> None:
@@ -145,7 +146,7 @@ class OpenNamespace:
 
     def look_again(self) -> None:
         """Compare with the files at the next use, whatever the interval."""
-        self._next_look = 0.0
+        self._looked, self._next_look = False, 0.0
 
     # writing; the caller holds `locked` and calls plan, then writes the files, then `commit`
 

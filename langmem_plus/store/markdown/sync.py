@@ -81,8 +81,12 @@ def bring_in_step(index: Index, folder: Path, namespace: Namespace, fields: Sequ
         written = [_take(index, read, read.description) for read in chosen if read.description is not None]
         for read, better in beaten:
             index.skip(read.path, read.stamp, DUPLICATE, f"it has the same id as {better}, which is newer")
-            if read.path in changed:
-                logger.warning("%r was left out: it has the same id as %r, which is newer", read.path, better)
+            if not changed.isdisjoint((read.path, better)):
+                logger.warning(
+                    "the memory file %r was left out: it has the same id as %r, which is newer",
+                    str(folder / read.path),
+                    better,
+                )
         for path in vanished:
             index.remove_path(path)
         write_windows(index, [row for row in written if row is not None])
