@@ -11,12 +11,12 @@ import math
 from collections.abc import Sequence
 
 from langchain_core.runnables import Runnable, RunnableConfig
-from langgraph.store.base import PutOp, SearchOp
+from langgraph.store.base import SearchOp
 
 from langmem_plus.config import MemoryConfig
 from langmem_plus.records import MemoryRecord, MemoryReport, Scope
 from langmem_plus.remember.decide import retire
-from langmem_plus.remember.steps import Batch, Steps, arun_steps, list_records, run_steps, write
+from langmem_plus.remember.steps import Batch, Steps, arun_steps, list_records, put, run_steps, write
 from langmem_plus.services import Services, Update, stage
 from langmem_plus.state import MemoryState
 
@@ -62,7 +62,7 @@ def evict_steps(services: Services, scope: Scope) -> Steps[MemoryReport]:
         records += yield from list_records(namespace, filter)
     reason = f"evicted: more than {config.max_entries} records"
     weakest = [retire(record, now, reason) for record in choose(records, config, now)]
-    yield from write([PutOp(namespace, record.id, record.to_value()) for record in weakest])
+    yield from write([put(namespace, record) for record in weakest])
     return MemoryReport(counts={"evicted": len(weakest)})
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import functools
 from collections.abc import Iterable, Mapping, Sequence
 
 from langgraph.store.base import PutOp
@@ -11,6 +12,7 @@ from langmem_plus.records import Decision, Fact, MemoryRecord
 from langmem_plus.remember.decide import retire, strengthen, to_record
 from langmem_plus.remember.simhash import simhash
 from langmem_plus.remember.slots import find_slot
+from langmem_plus.remember.steps import put
 from langmem_plus.text import tokens
 
 
@@ -88,16 +90,16 @@ class Ledger:
 
     def puts(self, namespace: tuple[str, ...]) -> list[PutOp]:
         """The writes that bring the store to what was decided."""
-        return [PutOp(namespace, key, self._records[key].to_value()) for key in self._changed]
+        return [put(namespace, self._records[key]) for key in self._changed]
 
 
 def nearest(text: str, records: Sequence[MemoryRecord], count: int) -> list[MemoryRecord]:
     """The records most like a text by their words, for stores that rank nothing; those of the same slot come first."""
-    wanted, slot = set(tokens(text)), find_slot(text)
+    wanted, slot = _words(text), find_slot(text)
 
     def likeness(record: MemoryRecord) -> tuple[bool, float]:
         other = find_slot(record.text)
-        held = set(tokens(record.text))
+        held = _words(record.text)
         shared = len(wanted & held) / (len(wanted | held) or 1)
         return slot is not None and other is not None and slot.same_slot(other), shared
 
@@ -105,3 +107,8 @@ def nearest(text: str, records: Sequence[MemoryRecord], count: int) -> list[Memo
         ((likeness(record), place) for place, record in enumerate(records)), key=lambda pair: pair[0], reverse=True
     )
     return [records[place] for (same, shared), place in ranked[:count] if same or shared]
+
+
+@functools.lru_cache(maxsize=16_384)
+def _words(text: str) -> frozenset[str]:
+    return frozenset(tokens(text))

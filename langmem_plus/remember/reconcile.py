@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from langchain_core.runnables import Runnable, RunnableConfig
-from langgraph.store.base import PutOp, SearchOp
+from langgraph.store.base import SearchOp
 
 from langmem_plus.errors import ConfigError
 from langmem_plus.prompts import Changes, ask_to_forget, render_reconciliation
@@ -38,6 +38,7 @@ from langmem_plus.remember.steps import (
     arun_steps,
     get_records,
     list_records,
+    put,
     read_records,
     run_steps,
     write,
@@ -176,7 +177,7 @@ def _reconcile(
         result.decisions += verdict.decisions
         result.report.warnings += verdict.warnings
     done = [turn.model_copy(update={"extracted": True, "updated_at": now}) for turn in waiting.values()]
-    ops = [*ledger.puts(namespace), *(PutOp(namespace, turn.id, turn.to_value()) for turn in done)]
+    ops = [*ledger.puts(namespace), *(put(namespace, turn) for turn in done)]
     yield from write(ops)
     events = Counter(decision.event for decision in result.decisions if decision.fact or decision.target)
     result.report.counts = {name: events[event] for event, name in _COUNTED.items()}  # type: ignore[index]

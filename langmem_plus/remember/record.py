@@ -13,13 +13,12 @@ from typing import Literal
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.runnables import Runnable, RunnableConfig
-from langgraph.store.base import PutOp
 from pydantic import TypeAdapter, ValidationError
 
 from langmem_plus.config import MemoryConfig
 from langmem_plus.fence import strip_context
 from langmem_plus.records import MemoryRecord, MemoryReport, Scope, Time, record_id
-from langmem_plus.remember.steps import Steps, arun_steps, get_records, run_steps, write
+from langmem_plus.remember.steps import Steps, arun_steps, get_records, put, run_steps, write
 from langmem_plus.services import Services, Update, stage
 from langmem_plus.state import MemoryState
 
@@ -142,7 +141,7 @@ def store_turns(namespace: tuple[str, ...], turns: Sequence[MemoryRecord]) -> St
     known = yield from get_records(namespace, [turn.id for turn in turns])
     missing = {turn.id: turn for turn in turns if turn.id not in known}
     if missing:
-        yield from write([PutOp(namespace, key, turn.to_value()) for key, turn in missing.items()])
+        yield from write([put(namespace, turn) for turn in missing.values()])
     return len(missing)
 
 

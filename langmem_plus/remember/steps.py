@@ -158,6 +158,12 @@ def get_records(namespace: Namespace, keys: Sequence[str]) -> Steps[dict[str, Me
     return {record.id: record for record in read_records([item for item in items if item], namespace)}
 
 
+def put(namespace: Namespace, record: MemoryRecord) -> PutOp:
+    """The write of a record. Tombstones and summaries aren't indexed: no search may find them, only their keys do."""
+    searchable = record.status == "active" and record.role != "summary"
+    return PutOp(namespace, record.id, record.to_value(), index=None if searchable else False)
+
+
 def write(ops: Sequence[PutOp]) -> Steps[None]:
     """Write everything in one batch.
 

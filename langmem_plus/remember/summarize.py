@@ -22,7 +22,7 @@ from langmem_plus.remember.decide import FORGET, is_request, retire
 from langmem_plus.remember.extract import in_order
 from langmem_plus.remember.points import amend, extract_points, points_of, read_points, write_points
 from langmem_plus.remember.sentences import own_words
-from langmem_plus.remember.steps import Ask, Steps, arun_steps, get_records, list_records, run_steps, write
+from langmem_plus.remember.steps import Ask, Steps, arun_steps, get_records, list_records, put, run_steps, write
 from langmem_plus.services import Services, Update, stage
 from langmem_plus.state import MemoryState
 from langmem_plus.tokens import counter
@@ -123,7 +123,7 @@ def _amend_all(services: Services, scope: Scope, work: Work) -> Steps[None]:
             amended = record.model_copy(update={"text": write_points(left), "updated_at": now})
         else:
             amended = retire(record, now, "nothing is left of it")
-        ops.append(PutOp(scope.namespace, record.id, amended.to_value()))
+        ops.append(put(scope.namespace, amended))
     yield from write(ops)
 
 
@@ -156,7 +156,7 @@ class _Thread:
             return False
         record = make_summary(old, self.key, points, turns, self.scope, self.services.clock())
         record.source_ids = record.source_ids[-config.summary_source_max_turns :]
-        yield from write([PutOp(namespace, self.key, record.to_value())])
+        yield from write([put(namespace, record)])
         return True
 
     def _points(self, previous: Sequence[str], turns: Sequence[MemoryRecord], warnings: list[str]) -> Steps[list[str]]:

@@ -438,3 +438,12 @@ async def test_the_node_writes_decisions_and_nothing_incognito() -> None:
     update = await node.ainvoke(state, config)
     assert [decision.event for decision in update["memory_decisions"]] == ["ADD"]
     assert update["memory_report"]["decisions"][0]["text"] == "I live in Paris."
+
+
+def test_tombstones_are_written_without_an_index() -> None:
+    """They take no place among a search's candidates, and cost no embedding."""
+    services, store = waiting("I live in Paris.", "I moved to Lyon.")
+    found = extract(services, SCOPE)
+    reconcile(services, SCOPE, found.turns, found.facts)
+    indexed = {op.value["text"]: op.index for op in store.writes[0] if op.value and op.value["role"] == "memory"}
+    assert indexed == {"I live in Paris.": False, "I moved to Lyon.": None}
