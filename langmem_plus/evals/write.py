@@ -110,7 +110,7 @@ def word_f1(a: str, b: str) -> float:
     """The harmonic mean of precision and recall over two texts' stemmed words without stop words, in [0, 1].
 
     >>> word_f1("I prefer green tea", "The user prefers tea")
-    0.6666666666666666
+    0.8
     """
     mine, theirs = set(tokens(a)) - {"user"}, set(tokens(b)) - {"user"}
     shared = len(mine & theirs)
