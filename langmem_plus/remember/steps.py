@@ -159,8 +159,10 @@ def get_records(namespace: Namespace, keys: Sequence[str]) -> Steps[dict[str, Me
 
 
 def put(namespace: Namespace, record: MemoryRecord) -> PutOp:
-    """The write of a record. Tombstones and summaries aren't indexed: no search may find them, only their keys do."""
-    searchable = record.status == "active" and record.role != "summary"
+    """The write of a record. What was deleted and summaries aren't indexed: no search may find them, only their keys
+    do. A fact that was replaced stays indexed, so that recall can tell that the turn it came from is outdated.
+    """
+    searchable = record.status in ("active", "superseded") and record.role != "summary"
     return PutOp(namespace, record.id, record.to_value(), index=None if searchable else False)
 
 

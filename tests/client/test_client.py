@@ -429,3 +429,14 @@ def test_an_imported_file_is_added_once(tmp_path):
         assert [len(turns) for turns in stored] == [3, 0, 3]
         said = {turn.observed_at for turn in client.list(user_id="alice", role="user")}
         assert said == {dt.datetime(2023, 5, 8, 13, 56, tzinfo=dt.UTC)}
+
+
+def test_what_was_corrected_does_not_come_back(client):
+    """Neither the replaced fact nor the turn that said it first is found; the newer one is."""
+    for text in ("Hi! My name is Sam and I live in Lyon.", "Good news: I live in Grenoble now."):
+        client.add(text, user_id="alice")
+        client.flush()
+    found = [hit.text for hit in client.search("Which city do I live in?", user_id="alice")]
+    assert any("Grenoble" in text for text in found)
+    assert not any("Lyon" in text for text in found)
+    assert any("Sam" in hit.text for hit in client.search("What is my name?", user_id="alice"))

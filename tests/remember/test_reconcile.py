@@ -12,6 +12,7 @@ from langmem_plus.records import MemoryRecord, Scope
 from langmem_plus.remember.extract import aextract, extract
 from langmem_plus.remember.reconcile import areconcile, reconcile, reconcile_node
 from langmem_plus.remember.simhash import simhash
+from langmem_plus.remember.steps import put
 from langmem_plus.services import Services
 from langmem_plus.testing import ScriptedChatModel
 
@@ -440,10 +441,12 @@ async def test_the_node_writes_decisions_and_nothing_incognito() -> None:
     assert update["memory_report"]["decisions"][0]["text"] == "I live in Paris."
 
 
-def test_tombstones_are_written_without_an_index() -> None:
-    """They take no place among a search's candidates, and cost no embedding."""
+def test_what_was_replaced_stays_indexed_and_what_was_forgotten_does_not() -> None:
+    """Recall finds a replaced fact to know that its turn is outdated; nothing leads to what was to be forgotten."""
     services, store = waiting("I live in Paris.", "I moved to Lyon.")
     found = extract(services, SCOPE)
     reconcile(services, SCOPE, found.turns, found.facts)
-    indexed = {op.value["text"]: op.index for op in store.writes[0] if op.value and op.value["role"] == "memory"}
-    assert indexed == {"I live in Paris.": False, "I moved to Lyon.": None}
+    ops = {op.value["text"]: op for op in store.writes[0] if op.value and op.value["role"] == "memory"}
+    assert {text: op.index for text, op in ops.items()} == {"I live in Paris.": None, "I moved to Lyon.": None}
+    gone = MemoryRecord(**{**ops["I live in Paris."].value, "status": "deleted"})
+    assert put(SCOPE.namespace, gone).index is False
