@@ -7,6 +7,7 @@ mean the same on every backend: labels and types of JSON, never those of a datab
 from __future__ import annotations
 
 import datetime as dt
+import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -80,16 +81,16 @@ class Fused:
     cosine: Floats
 
 
-def minmax(scores: Floats) -> Floats:
-    """Scale to [0, 1] over the finite scores; a missing score counts as 0, equal scores as 1."""
-    finite = np.isfinite(scores)
-    if not finite.any():
-        return np.zeros_like(scores)
-    low, high = scores[finite].min(), scores[finite].max()
-    if high - low < 1e-9:
-        return finite.astype(np.float32)
-    scaled = (scores - low) / (high - low)
-    return np.where(finite, scaled, 0).astype(np.float32)
+def share_of_best(scores: Floats) -> Floats:
+    """Scale to [0, 1]: the best is 1, nothing in common (0, for BM25 as for a cosine) or a missing score is 0.
+
+    With the least score found as 0 instead, one of two good matches would count as none.
+
+    Source: Bruch, Gai, Ingber (2023), "theoretical" min-max scaling.
+    """
+    known = np.where(np.isfinite(scores), np.maximum(scores, 0), 0)
+    best = known.max(initial=0)
+    return (known / best if best > 0 else known).astype(np.float32)
 
 
 def reciprocal_ranks(scores: Floats, k: int) -> Floats:
@@ -126,9 +127,11 @@ def fuse(
     if ranking == "dense":
         rows = np.flatnonzero(np.isfinite(cosine))
         order = rows[np.argsort(-cosine[rows], kind="stable")]
-        return Fused(order.astype(np.int64), cosine, minmax(words), minmax(cosine), cosine)
+        return Fused(order.astype(np.int64), cosine, share_of_best(words), share_of_best(cosine), cosine)
 
-    scale: Callable[[Floats], Floats] = minmax if fusion == "convex" else lambda scores: reciprocal_ranks(scores, rrf_k)
+    scale: Callable[[Floats], Floats] = (
+        share_of_best if fusion == "convex" else functools.partial(reciprocal_ranks, k=rrf_k)
+    )
 
     def two_views(alone: Floats, window: Floats) -> Floats:
         return (1 - window_weight) * scale(alone) + window_weight * scale(window)
@@ -142,7 +145,7 @@ def fuse(
         score = score * (rrf_k + 1)
     rows = np.flatnonzero(np.isfinite(words) | np.isfinite(windows) | np.isfinite(cosine))
     order = rows[np.argsort(-score[rows], kind="stable")]
-    return Fused(order.astype(np.int64), score.astype(np.float32), minmax(words), minmax(cosine), cosine)
+    return Fused(order.astype(np.int64), score.astype(np.float32), share_of_best(words), share_of_best(cosine), cosine)
 
 
 _OPERATORS: dict[str, Callable[[Any, Any], bool]] = {

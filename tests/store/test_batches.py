@@ -24,7 +24,12 @@ from langmem_plus.store.batches import list_namespaces, read_batch
 def test_the_last_put_of_a_key_wins() -> None:
     """Keys are texts, and each namespace has its own."""
     batch = read_batch(
-        [PutOp(("a",), "k", {"n": 1}), PutOp(("b",), "k", {"n": 2}), PutOp(("a",), "k", {"n": 3}), PutOp(("a",), "x", None)]
+        [
+            PutOp(("a",), "k", {"n": 1}),
+            PutOp(("b",), "k", {"n": 2}),
+            PutOp(("a",), "k", {"n": 3}),
+            PutOp(("a",), "x", None),
+        ]
     )
     written = {ns: {key: op.value for key, op in puts.items()} for ns, puts in batch.writes.items()}
     assert written == {("a",): {"k": {"n": 3}, "x": None}, ("b",): {"k": {"n": 2}}}
@@ -44,7 +49,11 @@ def test_a_list_is_taken_for_a_namespace() -> None:
     ops = cast("list[Op]", [PutOp(["a", "b"], "k", {}), GetOp(["a", "b"], "k"), SearchOp(["a"])])  # type: ignore[arg-type]
     batch = read_batch(ops)
     assert list(batch.writes) == [("a", "b")]
-    assert [getattr(op, "namespace", None) or op.namespace_prefix for op in batch.ops] == [("a", "b"), ("a", "b"), ("a",)]  # type: ignore[union-attr]
+    assert [getattr(op, "namespace", None) or op.namespace_prefix for op in batch.ops] == [
+        ("a", "b"),
+        ("a", "b"),
+        ("a",),
+    ]  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(

@@ -23,10 +23,12 @@ class Answers(Embeddings):
         self.asked: list[str] = []
 
     def embed_documents(self, texts: list[str]) -> Any:
+        """What it was told, whatever it is asked."""
         self.asked += texts
         return self.documents
 
     def embed_query(self, text: str) -> Any:
+        """As above."""
         self.asked.append(text)
         return self.query
 
@@ -76,9 +78,7 @@ def test_a_wrong_answer_for_what_is_written_is_an_error(fulfil: Any, answer: Any
 
 
 @pytest.mark.parametrize("answer", [[[1.0]], [[1.0, 0.0, 0.0]], [], [[float("nan"), 0.0]]], ids=repr)
-def test_a_wrong_answer_for_what_waits_is_only_told(
-    fulfil: Any, answer: Any, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_wrong_answer_for_what_waits_is_only_told(fulfil: Any, answer: Any, caplog: pytest.LogCaptureFixture) -> None:
     """It waits on; questions and writes of the same call aren't disturbed."""
     vectors = fulfil(TextEmbedder(Answers(answer), "m", 2), Needs(backlog=["late"], queries=["q"]))
     assert vectors.texts == {}

@@ -17,8 +17,8 @@ from langmem_plus.store.search import (
     fuse,
     json_equal,
     matches,
-    minmax,
     reciprocal_ranks,
+    share_of_best,
 )
 
 NAN = float("nan")
@@ -39,21 +39,26 @@ def _fuse(
     dense_weight: float = 0.5,
     window_weight: float = 0.0,
 ) -> Fused:
-    return fuse(
-        legs, ranking=ranking, fusion=fusion, dense_weight=dense_weight, window_weight=window_weight, rrf_k=60
-    )
+    return fuse(legs, ranking=ranking, fusion=fusion, dense_weight=dense_weight, window_weight=window_weight, rrf_k=60)
 
 
 def _array(*values: float) -> Floats:
     return np.asarray(values, np.float32)
 
 
-def test_scores_are_scaled_over_what_was_found() -> None:
-    """The best is 1, the worst found is 0, and so is what wasn't found; equal scores are all 1."""
-    assert minmax(_array(2, NAN, 6, 4)).tolist() == [0, 0, 1, 0.5]
-    assert minmax(_array(3, 3, NAN)).tolist() == [1, 1, 0]
-    assert minmax(_array(NAN, NAN)).tolist() == [0, 0]
-    assert minmax(_array()).tolist() == []
+def test_scores_are_scaled_by_the_best() -> None:
+    """The best is 1, nothing in common is 0, and so is what wasn't found; equal scores are all 1."""
+    assert share_of_best(_array(2, NAN, 8, 4, -1)).tolist() == [0.25, 0, 1, 0.5, 0]
+    assert share_of_best(_array(3, 3, NAN)).tolist() == [1, 1, 0]
+    assert share_of_best(_array(-3, 0, NAN)).tolist() == [0, 0, 0]
+    assert share_of_best(_array(NAN, NAN)).tolist() == [0, 0]
+    assert share_of_best(_array()).tolist() == []
+
+
+def test_one_of_two_good_matches_is_not_scaled_to_nothing() -> None:
+    """A turn that holds the words ranks above its neighbour, which only stands beside it."""
+    turn, neighbour = (2.0, 1.8, NAN, NAN), (NAN, 2.0, NAN, NAN)
+    assert _fuse([_leg([neighbour, turn])], window_weight=0.6).order.tolist() == [1, 0]
 
 
 def test_ranks_begin_at_one() -> None:
@@ -100,10 +105,10 @@ def test_equals_keep_the_order_of_the_rows() -> None:
 def test_a_leg_that_found_nothing_leaves_its_share_to_the_others() -> None:
     """Words alone count fully without vectors, vectors without words."""
     words = _fuse([_leg([(2, 2, NAN, NAN), (1, 1, NAN, NAN)])])
-    assert words.score.tolist() == [1, 0]
+    assert words.score.tolist() == [1, 0.5]
     vectors = _fuse([_leg([(NAN, NAN, 0.2, 0.2), (NAN, NAN, 0.9, 0.9)])])
     assert vectors.order.tolist() == [1, 0]
-    assert vectors.score.tolist() == [0, 1]
+    assert vectors.score.tolist() == pytest.approx([2 / 9, 1])
 
 
 def test_words_and_vectors_both_count() -> None:

@@ -33,6 +33,8 @@ RESERVED = frozenset({folder.split("/")[0] for folder in LIVE_FOLDERS} | {DELETE
 SUFFIX = ".md"
 LABEL_FILE = ".label"
 MAX_NAME_BYTES = 120
+# Systems take paths of at most 4096 bytes, and a file's own name and role need some of them.
+_MAX_PATH_BYTES = 3700
 
 _LITERAL = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_-@%+=,")
 _HASHED = "~~"
@@ -127,8 +129,18 @@ class Layout:
                 ) from error
 
     def folder(self, namespace: tuple[str, ...]) -> Path:
-        """The folder of a namespace's files."""
-        return self.entries.joinpath(*map(encode_name, namespace))
+        """The folder of a namespace's files.
+
+        Raises:
+            StoreError: no file system has a path so long.
+        """
+        folder = self.entries.joinpath(*map(encode_name, namespace))
+        if len(os.fsencode(folder)) > _MAX_PATH_BYTES:
+            raise StoreError(
+                f"the namespace ({namespace[0]!r}, …) with its {len(namespace)} labels is too long for a path: "
+                "use fewer or shorter labels."
+            )
+        return folder
 
     def label_files(self, namespace: tuple[str, ...]) -> Iterator[tuple[Path, str]]:
         """The labels that are too long for a name, each with the file beside the folder's content that keeps it."""

@@ -88,7 +88,7 @@ class OpenNamespace:
         self.hold, self.let_go = self._database.hold, self._database.let_go
         self.leave_to_parent, self.locked = self._database.leave_to_parent, self._database.locked
         self._catalog = Catalog(model)
-        self.look_again()
+        self._looked, self._next_look = False, 0.0
 
     def _start_over(self) -> None:
         """A database was opened: nothing that is held in memory speaks of it."""
@@ -99,10 +99,7 @@ class OpenNamespace:
     @property
     def exists(self) -> bool:
         """Whether anything was ever written here."""
-        try:
-            return self.folder.is_dir()
-        except OSError:  # no folder can have so long a path
-            return False
+        return self.folder.is_dir()
 
     # in step with the files
 

@@ -91,7 +91,7 @@ class MarkdownStore(BaseStore):
         self.config = config or MemoryConfig()
         self.path = Path(path if path is not None else self.config.memory_path)
         self._index, self._ranking = index, ranking
-        self._fields = None if isinstance(index, _Default) or index is None else list(index.get("fields") or ["$"])
+        self._fields = None if isinstance(index, _Default) or index is None else _checked_fields(index)
         self._layout = Layout(self.path)
         self._layout.create()
         self._rooms = Rooms(self._layout, self.config.open_namespaces, self._open, self._forked)
@@ -293,3 +293,12 @@ class MarkdownStore(BaseStore):
         if not asked or (self._ranking == "dense" and self._embedder() is None):
             return listing(rooms, op)
         return ranking(rooms, op, query, self._ranking, self.config)
+
+
+def _checked_fields(index: Any) -> list[str]:
+    if not isinstance(index, Mapping) or "embed" not in index:
+        raise ConfigError(f'index={index!r}: give {{"dims": …, "embed": …, "fields": […]}}, None, or leave it out.')
+    fields = index.get("fields") or ["$"]
+    if isinstance(fields, str) or not all(isinstance(path, str) for path in fields):
+        raise ConfigError(f"index fields={fields!r}: give a list of paths such as ['text'].")
+    return list(fields)

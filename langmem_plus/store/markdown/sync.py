@@ -6,7 +6,7 @@ import contextlib
 import datetime as dt
 import logging
 import os
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
@@ -22,15 +22,17 @@ from langmem_plus.store.markdown.windows import write_windows
 
 logger = logging.getLogger(__name__)
 
+_SAME_ID = "the memory file %r was left out: it has the same id as %r, which is newer"
+
 
 @dataclass(frozen=True)
 class _Read:
-    """A file that holds an item; without a description it is one that the index knows and that hasn't changed."""
+    """A file that holds an item."""
 
     path: str
     stamp: Stamp
     entry: Entry
-    description: Description | None = None
+    description: Description
 
     @property
     def rank(self) -> tuple[str, int, str]:
@@ -74,19 +76,18 @@ def bring_in_step(index: Index, folder: Path, namespace: Namespace, fields: Sequ
     # A file that lost against another of the same id may be the only one now.
     losers = {path for path, (reason, _) in index.skipped().items() if reason == DUPLICATE and path in on_disk}
     with index.writing():
-        stamps = {path: on_disk[path] for path in sorted(changed | losers)}
-        reads = _read_all(index, folder, namespace, fields, stamps)
-        chosen, beaten = _newest_by_key(reads, index, on_disk, changed)
-        chosen.sort(key=lambda read: read.rank)
-        written = [_take(index, read, read.description) for read in chosen if read.description is not None]
-        for read, better in beaten:
-            index.skip(read.path, read.stamp, DUPLICATE, f"it has the same id as {better}, which is newer")
-            if not changed.isdisjoint((read.path, better)):
-                logger.warning(
-                    "the memory file %r was left out: it has the same id as %r, which is newer",
-                    str(folder / read.path),
-                    better,
-                )
+        reads = _read_all(index, folder, namespace, fields, {path: on_disk[path] for path in sorted(changed | losers)})
+        rivals = _rivals(reads, index) & (on_disk.keys() - changed - losers)
+        reads += _read_all(index, folder, namespace, fields, {path: on_disk[path] for path in sorted(rivals)})
+        reads.sort(key=lambda read: read.rank)
+        best = {read.entry.key: read for read in reads}
+        written = [_take(index, read) for read in best.values()]
+        for read in reads:
+            better = best[read.entry.key].path
+            if better != read.path:
+                index.skip(read.path, read.stamp, DUPLICATE, f"it has the same id as {better}, which is newer")
+                if not changed.isdisjoint((read.path, better)):
+                    logger.warning(_SAME_ID, str(folder / read.path), better)
         for path in vanished:
             index.remove_path(path)
         write_windows(index, [row for row in written if row is not None])
@@ -124,31 +125,13 @@ def _modified_at(stamp: Stamp) -> str:
         return format_time(dt.datetime.fromtimestamp(0, dt.UTC))
 
 
-def _newest_by_key(
-    reads: Iterable[_Read], index: Index, on_disk: Mapping[str, Stamp], changed: Collection[str]
-) -> tuple[list[_Read], list[tuple[_Read, str]]]:
-    """Of several files with one key the newest counts, among them the file that the index knows, unless that changed.
-
-    Returns:
-        The files that count anew, and those that don't, each with the path of the better one.
-    """
-    best: dict[str, _Read] = {}
-    beaten: list[_Read] = []
-    for read in reads:
-        key = read.entry.key
-        row = index.get(key) if key not in best else None
-        if row is not None and row.path in on_disk and row.path != read.path and row.path not in changed:
-            best[key] = _Read(row.path, on_disk[row.path], Entry(key, {}, row.created_at, row.updated_at))
-        rival = best.get(key)
-        if rival is None or read.rank > rival.rank:
-            best[key] = read
-            beaten += [rival] if rival is not None else []
-        else:
-            beaten.append(read)
-    return list(best.values()), [(read, best[read.entry.key].path) for read in beaten]
+def _rivals(reads: Iterable[_Read], index: Index) -> set[str]:
+    """The files in which the index has the same items."""
+    rows = ((read, index.get(read.entry.key)) for read in reads)
+    return {row.path for read, row in rows if row is not None and row.path != read.path}
 
 
-def _take(index: Index, read: _Read, description: Description) -> int | None:
+def _take(index: Index, read: _Read) -> int | None:
     entry, row = read.entry, index.get(read.entry.key)
     if row is not None:
         same = row.says(entry)
@@ -158,4 +141,4 @@ def _take(index: Index, read: _Read, description: Description) -> int | None:
         if not same and entry.updated_at <= row.updated_at:
             # Edited by hand: the store's own line still tells the time before.
             entry = replace(entry, updated_at=max(_modified_at(read.stamp), row.updated_at))
-    return index.put(entry, description, read.path, read.stamp)
+    return index.put(entry, read.description, read.path, read.stamp)

@@ -54,9 +54,7 @@ def _cosines(catalog: Catalog, index: Index, *query: float) -> dict[str, tuple[f
     keys = dict(index.db.execute("SELECT id, key FROM items"))
     alone, window = catalog.cosines(rows, np.asarray(query, np.float32))
     names = [keys[int(row_id)] for row_id in catalog.ids(rows)]
-    return {
-        name: (round(float(a), 3), round(float(w), 3)) for name, a, w in zip(names, alone, window, strict=True)
-    }
+    return {name: (round(float(a), 3), round(float(w), 3)) for name, a, w in zip(names, alone, window, strict=True)}
 
 
 def test_it_follows_what_is_written_and_removed(index: Index) -> None:
@@ -173,7 +171,9 @@ def test_a_removed_turn_is_nobodys_neighbour(index: Index) -> None:
 def test_an_item_counts_with_its_best_vector(index: Index) -> None:
     """And hands that one out."""
     with index.writing():
-        index.vectors.put(MODEL, {text_hash("x"): np.float32([1, 0]).tobytes(), text_hash("y"): np.float32([0, 1]).tobytes()})
+        index.vectors.put(
+            MODEL, {text_hash("x"): np.float32([1, 0]).tobytes(), text_hash("y"): np.float32([0, 1]).tobytes()}
+        )
         entry = Entry("k", {"a": "x", "b": "y"}, NOW, NOW)
         row_id = index.put(entry, describe(entry, ["a", "b"]), "items/k.md", Stamp(1, 2, 3))
     other = _put(index, "other", 0, 1)

@@ -173,7 +173,7 @@ def test_a_busy_index_is_no_broken_one(make: Make, layout: Layout) -> None:
     database.use(lambda index: index.db.execute("PRAGMA busy_timeout=0"))
     other = sqlite3.connect(_file(layout.index), isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
-    with pytest.raises(StoreError, match="busy.*try again"):
+    with pytest.raises(StoreError, match=r"busy.*try again"):
         database.use(_write)
     other.execute("COMMIT")
     other.close()

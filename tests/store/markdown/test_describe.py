@@ -53,7 +53,12 @@ def test_the_puts_own_paths_come_first() -> None:
 
 def test_tags_are_found_by_their_words() -> None:
     """With the text, in one run of words each; not where nothing is searched."""
-    assert _describe({"text": "green tea", "tags": ["Drinks", 5, "茶"]}).words.split() == ["green", "tea", "drink", "茶"]
+    assert _describe({"text": "green tea", "tags": ["Drinks", 5, "茶"]}).words.split() == [
+        "green",
+        "tea",
+        "drink",
+        "茶",
+    ]
     assert _describe({"text": "tea", "tags": "drinks"}).words == "tea"
     assert _describe({"text": "tea", "tags": ["drinks"]}, index=False).words == ""
 

@@ -353,7 +353,11 @@ def test_when_a_turn_goes_its_neighbours_become_neighbours(index: Index) -> None
 def test_a_changed_turn_keeps_its_place_among_equals(index: Index) -> None:
     """Turns that say nothing of their order stand in that of their first writing."""
     for key in "abc":
-        _put(index, key, {"role": "user", "status": "active", "thread_id": "t", "text": f"word{key}", "created_at": EARLY})
+        _put(
+            index,
+            key,
+            {"role": "user", "status": "active", "thread_id": "t", "text": f"word{key}", "created_at": EARLY},
+        )
     _put(index, "a", {"role": "user", "status": "active", "thread_id": "t", "text": "new", "created_at": EARLY})
     assert _words(index) == {"a": "new wordb", "b": "new wordb wordc", "c": "wordb wordc"}
 

@@ -27,7 +27,27 @@ from langmem_plus.store.markdown.layout import (
 )
 
 TEXTS = st.text(st.characters(codec=None), max_size=40)
-ODD = ["..", "a/b", "a_b", "A", "a", "Ä", "ä", "A\u0308", "facts", "Facts", "deleted", "con", "con.md", "com1", "用户", "~", "~~", "ſ", "s"]
+ODD = [
+    "..",
+    "a/b",
+    "a_b",
+    "A",
+    "a",
+    "Ä",
+    "ä",
+    "A\u0308",
+    "facts",
+    "Facts",
+    "deleted",
+    "con",
+    "con.md",
+    "com1",
+    "用户",
+    "~",
+    "~~",
+    "ſ",
+    "s",
+]
 
 
 @given(TEXTS)
@@ -135,7 +155,7 @@ def _touch(layout: Layout, *paths: str) -> None:
 
 
 def test_namespaces_are_folders_with_files(tmp_path: Path) -> None:
-    """Empty ones, hidden ones and those that no label is called aren't any; one with tombstones alone may hold items."""
+    """Empty ones, hidden ones and those that no label is called aren't any; one with tombstones alone may be one."""
     layout = Layout(tmp_path)
     _touch(layout, "a/items/k.md", "a/b/facts/sub/k.md", "a/c/deleted/items/k.md", "a/items/.hidden.md")
     _touch(layout, "d/items/note.txt", "A/items/k.md", "a~2eb/items/k.md", ".git/items/k.md", "e/facts/.tmp/k.md")

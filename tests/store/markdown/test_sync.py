@@ -79,7 +79,11 @@ def test_a_new_file_is_a_new_memory(store: MarkdownStore, ns: Namespace, folder:
     assert (item.value["text"], item.value["role"], item.value["user_id"]) == ("Ann lives in Lyon.", "memory", "ann")
     _edit(path, "Lyon", "Paris")
     (again,) = store.search(ns, query="Paris")
-    assert (again.key, again.created_at, again.value["created_at"]) == (item.key, item.created_at, item.value["created_at"])
+    assert (again.key, again.created_at, again.value["created_at"]) == (
+        item.key,
+        item.created_at,
+        item.value["created_at"],
+    )
     assert again.updated_at > item.updated_at
     store.put(ns, item.key, {**again.value, "text": "Ann lives in Nice."})
     assert path.read_text().endswith("Ann lives in Nice.\n")
@@ -248,9 +252,7 @@ def test_of_two_files_with_one_id_the_newer_counts(
     assert len(store.search(ns)) == 2
 
 
-def test_an_index_built_anew_is_the_same(
-    open_store: Any, root: Path, ns: Namespace, record: Any
-) -> None:
+def test_an_index_built_anew_is_the_same(open_store: Any, root: Path, ns: Namespace, record: Any) -> None:
     """Values, times, order, ranking; only scores of recalls are forgotten."""
     store = open_store()
     for n in range(30):
@@ -361,7 +363,9 @@ def test_the_files_are_looked_at_once_an_interval(
         assert len(looks) == most
 
 
-def test_a_writer_notices_at_once_that_a_file_was_moved(open_store: Any, ns: Namespace, folder: Path, record: Any) -> None:
+def test_a_writer_notices_at_once_that_a_file_was_moved(
+    open_store: Any, ns: Namespace, folder: Path, record: Any
+) -> None:
     """However long the interval: otherwise a delete would leave the file at its new place."""
     store = open_store(sync_interval=3600)
     store.put(ns, "k", record("k"))

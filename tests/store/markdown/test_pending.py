@@ -1,0 +1,145 @@
+"""Turns that wait for their facts."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from langmem_plus.store import MarkdownStore
+from langmem_plus.store.markdown import pending
+from langmem_plus.store.markdown.layout import Layout, namespace_id
+
+Namespace = tuple[str, ...]
+
+
+@pytest.fixture
+def turn(record: Any) -> Any:
+    """Makes a user's turn."""
+
+    def made(key: str, **fields: Any) -> dict[str, Any]:
+        return record(key, f"turn {key}", **{"role": "user", "extracted": False, "thread_id": "t", **fields})
+
+    return made
+
+
+def test_a_turn_waits_until_it_is_extracted(store: MarkdownStore, ns: Namespace, turn: Any, record: Any) -> None:
+    """Facts, the assistant's turns and extracted ones don't."""
+    store.put(ns, "fact", record("fact"))
+    store.put(ns, "reply", turn("reply", role="assistant", extracted=True))
+    store.put(ns, "old", turn("old", extracted=True))
+    assert store.pending() == []
+    store.put(ns, "a", turn("a"))
+    store.put(("other",), "b", turn("b"))
+    assert store.pending() == [ns, ("other",)]
+    store.put(ns, "a", turn("a", extracted=True))
+    assert store.pending() == [("other",)]
+    store.delete(("other",), "b")
+    assert store.pending() == []
+
+
+@pytest.mark.parametrize("change", [{"status": "deleted"}, {"status": "superseded"}, {"role": "assistant"}])
+def test_a_turn_that_is_retired_waits_no_more(
+    store: MarkdownStore, ns: Namespace, turn: Any, change: dict[str, Any]
+) -> None:
+    """Whatever else it becomes."""
+    store.put(ns, "a", turn("a"))
+    store.put(ns, "a", turn("a", **change))
+    store.put(ns, "other", {"n": 1})
+    store._rooms.get(ns).look_again()
+    store.get(ns, "a")
+    assert store.pending() == []
+
+
+def test_a_claimed_turn_is_nobody_elses(open_store: Any, ns: Namespace, turn: Any) -> None:
+    """Until it is released, or extracted; another process sees the claim."""
+    store, other = open_store(), open_store()
+    for key in "abc":
+        store.put(ns, key, turn(key))
+    assert store.claim(ns, iter("ab"), 60) == {"a", "b"}
+    assert other.claim(ns, "abc", 60) == {"c"}
+    store.release(ns, "a")
+    assert other.claim(ns, "abcx", 60) == {"a"}
+    store.put(ns, "b", turn("b", extracted=True))
+    assert other.claim(ns, "abc", 60) == set()
+
+
+def test_a_lease_expires(store: MarkdownStore, ns: Namespace, turn: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker that died keeps its turns for that long and no longer; an update in between doesn't free them."""
+    store.put(ns, "a", turn("a"))
+    assert store.claim(ns, "a", 60) == {"a"}
+    store.put(ns, "a", turn("a", importance=0.5))
+    now = time.time()
+    monkeypatch.setattr(pending.time, "time", lambda: now + 50)
+    assert store.claim(ns, "a", 60) == set()
+    monkeypatch.setattr(pending.time, "time", lambda: now + 61)
+    assert store.claim(ns, "a", 60) == {"a"}
+
+
+@pytest.mark.parametrize("damage", ["folder", "namespace", "marker", "content", "wrong"])
+def test_lost_markers_come_back(open_store: Any, root: Path, ns: Namespace, turn: Any, damage: str) -> None:
+    """At the next start, or when somebody claims; they are made from the turns."""
+    store = open_store()
+    store.put(ns, "a", turn("a"))
+    folder = root / ".pending" / namespace_id(ns)
+    (marker,) = folder.iterdir()
+    match damage:
+        case "folder":
+            shutil.rmtree(root / ".pending")
+        case "namespace":
+            shutil.rmtree(folder)
+        case "marker":
+            marker.unlink()
+        case "content":
+            marker.write_text("{")
+        case "wrong":
+            marker.write_text('{"namespace": 5, "until": "x"}')
+    assert store.pending() == []
+    if damage in ("content", "wrong"):
+        marker.unlink()
+    assert store.claim(ns, "a", 0) == {"a"}
+    shutil.rmtree(root / ".pending")
+    again = open_store()
+    again.get(ns, "a")
+    assert again.pending() == [ns]
+
+
+def test_markers_of_turns_that_are_gone_go(open_store: Any, root: Path, ns: Namespace, turn: Any) -> None:
+    """Or a worker would be sent to them at every start."""
+    store = open_store()
+    store.put(ns, "a", turn("a"))
+    path = store.path_of(ns, "a")
+    path.unlink()
+    assert store.pending() == [ns]
+    store.get(ns, "a")
+    assert store.pending() == []
+    pending.mark(Layout(root), ns, ["nobody"])
+    open_store().get(ns, "a")
+    store.put(ns, "b", {"n": 1})
+    open_store().get(ns, "b")
+    assert store.pending() == []
+
+
+def test_markers_that_cannot_be_written_fail_no_put(
+    store: MarkdownStore, root: Path, ns: Namespace, turn: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The turn is stored; it is marked at the next start."""
+    shutil.rmtree(root / ".pending")
+    (root / ".pending").touch()
+    store.put(ns, "a", turn("a"))
+    assert store.get(ns, "a") is not None
+    assert "unmarked" in caplog.text
+    (root / ".pending").unlink()
+    store._rooms.get(ns).look_again()
+    store.get(ns, "a")
+    assert store.pending() == [ns]
+
+
+def test_claiming_in_an_empty_namespace_takes_nothing(store: MarkdownStore) -> None:
+    """And makes nothing."""
+    assert store.claim(("nobody",), ["a"], 60) == set()
+    store.release(("nobody",), ["a"])
+    assert store.list_namespaces() == []
