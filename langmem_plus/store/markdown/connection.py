@@ -74,10 +74,10 @@ class Connection:
 
     Args:
         path: the index; None keeps it in memory.
-        vectors: the vectors, likewise kept in memory when ``path`` is None, beginning with those in the file.
+        vectors: the vectors. Where they can't be written while the index is in memory, a copy in memory stands in.
 
     Attributes:
-        in_memory: whether nothing of it reaches the disk.
+        in_memory: whether the index doesn't reach the disk.
         identity: tells this index from one that was built anew, whose ids mean other items.
     """
 
@@ -86,16 +86,23 @@ class Connection:
         self.db = sqlite3.connect(
             path or ":memory:", timeout=30, isolation_level=None, check_same_thread=False, uri=True
         )
+        files = [] if path is None else [path]
         try:
-            self._set_up(path, vectors)
+            self._make_index()
+            try:
+                self._attach_vectors(vectors)
+                files.append(vectors)
+            except sqlite3.Error as error:
+                if path is not None or not is_outside(error):
+                    raise
+                self._copy_vectors(vectors)
         except BaseException:
             self.db.close()
             raise
-        files = [] if path is None else [path, path.with_name(path.name + "-wal"), vectors]
-        files += [] if path is None else [vectors.with_name(vectors.name + "-wal")]
+        files += [file.with_name(file.name + "-wal") for file in files]
         self._files = [(str(file), file.stat().st_ino) for file in files if file.exists()]
 
-    def _set_up(self, path: Path | None, vectors: Path) -> None:
+    def _make_index(self) -> None:
         execute = self.db.execute
         execute("PRAGMA journal_mode=WAL")
         execute("PRAGMA synchronous=OFF")  # derived: after a power cut it is built anew
@@ -108,15 +115,23 @@ class Connection:
                 f"BEGIN IMMEDIATE;{_SCHEMA}PRAGMA application_id={identity};PRAGMA user_version={VERSION};COMMIT"
             )
         self.identity = int(execute("PRAGMA application_id").fetchone()[0])
-        execute("ATTACH ? AS paid", (":memory:" if path is None else str(vectors),))
-        if path is not None:
-            execute("PRAGMA paid.journal_mode=WAL")
-            execute("PRAGMA paid.synchronous=NORMAL")
-        execute(_VECTORS)
-        if path is None and vectors.exists():
+
+    def _attach_vectors(self, vectors: Path) -> None:
+        self.db.execute("ATTACH ? AS paid", (str(vectors),))
+        self.db.execute("PRAGMA paid.journal_mode=WAL")
+        self.db.execute("PRAGMA paid.synchronous=NORMAL")
+        self.db.execute(_VECTORS)
+        self.db.execute("SELECT 1 FROM paid.vectors LIMIT 1").fetchone()
+
+    def _copy_vectors(self, vectors: Path) -> None:
+        with contextlib.suppress(sqlite3.Error):
+            self.db.execute("DETACH paid")
+        self.db.execute("ATTACH ':memory:' AS paid")
+        self.db.execute(_VECTORS)
+        if vectors.exists():
             with contextlib.suppress(sqlite3.Error):  # unreadable vectors are embedded again
-                execute("ATTACH ? AS kept", (f"{vectors.absolute().as_uri()}?mode=ro&immutable=1",))
-                execute("INSERT INTO paid.vectors SELECT * FROM kept.vectors")
+                self.db.execute("ATTACH ? AS kept", (f"{vectors.absolute().as_uri()}?mode=ro&immutable=1",))
+                self.db.execute("INSERT INTO paid.vectors SELECT * FROM kept.vectors")
 
     def close(self) -> None:
         """Close it."""

@@ -24,6 +24,9 @@ T = TypeVar("T")
 
 # An index that had to be kept in memory tries the disk again after so long.
 _MEMORY_SECONDS = 60.0
+# Times that a job is run when its index is broken or removed under it: somebody may be clearing the folder just now.
+_TRIES = 5
+_IN_MEMORY = "the index of %s can't be kept on disk (%s), so it is kept in memory: make %r writable and make room"
 
 
 class Database:
@@ -113,25 +116,25 @@ class Database:
         self._process_lock.leave_to_parent()
 
     def use(self, job: Callable[[Index], T]) -> T:
-        """Run a job on the index. A broken index is thrown away and built anew, and the job run once more.
+        """Run a job on the index. A broken or lost index is built anew, and the job run once more.
 
         Raises:
             StoreError: the index is busy for longer than its time-out, or can't be built.
         """
         with self._lock:
-            try:
-                return job(self._open())
-            except sqlite3.DatabaseError as error:
-                if isinstance(error, sqlite3.ProgrammingError):
-                    raise
-                if is_busy(error) or is_outside(error):
-                    raise explain(error, self._index_file) from error
-                logger.warning("the index of %s is broken (%s) and is built anew", self._namespace, error)
-            self._throw_away()
-            try:
-                return job(self._open())
-            except sqlite3.DatabaseError as error:
-                raise explain(error, self._index_file) from error
+            for again in reversed(range(_TRIES)):
+                try:
+                    return job(self._open())
+                except sqlite3.DatabaseError as error:
+                    if isinstance(error, sqlite3.ProgrammingError):
+                        raise
+                    lost = self._index is not None and self._index.condition() != "current"
+                    if not again or (not lost and (is_busy(error) or is_outside(error))):
+                        raise explain(error, self._index_file) from error
+                    if not lost:
+                        logger.warning("the index of %s is broken (%s) and is built anew", self._namespace, error)
+                        self._throw_away()
+        raise AssertionError("the last try returns or raises")
 
     def _open(self) -> Index:
         index = self._index
@@ -148,22 +151,22 @@ class Database:
         return self._index
 
     def _connect(self) -> Index:
-        try:
-            for folder in (self._index_file.parent, self._vector_file.parent):
-                folder.mkdir(parents=True, exist_ok=True)
-            if self._index_file.exists():
-                return Index(self._index_file, self._vector_file)
-            with self.locked():  # only one makes the tables
-                return Index(self._index_file, self._vector_file)
-        except (sqlite3.Error, OSError) as error:
-            if isinstance(error, sqlite3.Error) and not is_outside(error):
-                raise
-            logger.warning(
-                "the index of %s can't be kept on disk (%s), so it is kept in memory: make %r writable and make room",
-                self._namespace,
-                error,
-                str(self._index_file.parent),
-            )
+        for again in reversed(range(_TRIES)):
+            try:
+                for folder in (self._index_file.parent, self._vector_file.parent):
+                    folder.mkdir(parents=True, exist_ok=True)
+                if self._index_file.exists():
+                    return Index(self._index_file, self._vector_file)
+                with self.locked():  # only one makes the tables
+                    return Index(self._index_file, self._vector_file)
+            except (sqlite3.Error, OSError) as error:
+                if isinstance(error, sqlite3.Error) and not is_outside(error):
+                    raise
+                if not again:
+                    logger.warning(_IN_MEMORY, self._namespace, error, str(self._index_file.parent))
+        return self._in_memory()
+
+    def _in_memory(self) -> Index:
         self._memory_until = time.monotonic() + _MEMORY_SECONDS
         return Index(None, self._vector_file)
 
@@ -180,8 +183,7 @@ class Database:
                     _remove(self._vector_file)
         except OSError as error:
             logger.warning("the broken index of %s can't be removed: %s", self._namespace, error)
-            self._memory_until = time.monotonic() + _MEMORY_SECONDS
-            self._index = Index(None, self._vector_file)
+            self._index = self._in_memory()
             self._opened()
 
 

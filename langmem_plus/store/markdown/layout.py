@@ -6,6 +6,7 @@ no normal form and no case changes it), and none equals a role folder.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import os
@@ -114,19 +115,21 @@ class Layout:
         self.locks = self.root / ".locks"
 
     def create(self) -> None:
-        """Make the folders; a folder that can't be made is named in the error.
+        """Make the folders. Those beside the memories are only tried: without them one can read.
 
         Raises:
             StoreError: the root is a file, or can't be written.
         """
-        for folder in (self.entries, self.index, self.vectors, self.pending, self.journal, self.locks):
-            try:
-                folder.mkdir(parents=True, exist_ok=True)
-            except OSError as error:
-                raise StoreError(
-                    f"the memory folder {str(folder)!r} can't be made ({error.strerror}): "
-                    "choose another path, or make it writable."
-                ) from error
+        try:
+            self.entries.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreError(
+                f"the memory folder {str(self.entries)!r} can't be made ({error.strerror}): "
+                "choose another path, or make it writable."
+            ) from error
+        for folder in (self.index, self.vectors, self.pending, self.journal, self.locks):
+            with contextlib.suppress(OSError):
+                folder.mkdir(exist_ok=True)
 
     def folder(self, namespace: tuple[str, ...]) -> Path:
         """The folder of a namespace's files.

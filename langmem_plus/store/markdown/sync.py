@@ -49,14 +49,23 @@ def scan(folder: Path) -> dict[str, Stamp]:
     """
     found: dict[str, Stamp] = {}
     start = len(str(folder)) + 1
-    for name in sorted(RESERVED):
-        for entry in walk_files(folder / name):
+    for name in (None, *sorted(RESERVED)):
+        for entry in walk_files(folder / name) if name else _beside(folder):
             with contextlib.suppress(FileNotFoundError):  # removed between the listing and the look
                 if is_memory_file(entry.name):
                     found[entry.path[start:].replace(os.sep, "/")] = Stamp.of(entry.stat())
                 elif is_temporary(entry.name):
                     Path(entry.path).unlink()
     return found
+
+
+def _beside(folder: Path) -> list[os.DirEntry[str]]:
+    """What lies in the namespace's folder itself: no memories, but what was being written there."""
+    try:
+        with os.scandir(folder) as entries:
+            return [entry for entry in entries if is_temporary(entry.name)]
+    except (FileNotFoundError, NotADirectoryError):
+        return []
 
 
 def bring_in_step(index: Index, folder: Path, namespace: Namespace, fields: Sequence[str] | None) -> bool:

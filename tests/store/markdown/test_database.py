@@ -198,14 +198,14 @@ def test_a_full_disk_is_no_broken_index(make: Make) -> None:
 
 def _refuse(monkeypatch: pytest.MonkeyPatch, layout: Layout) -> None:
     """As a folder that can't be written does (a test may run as root, whom no permission stops)."""
-    set_up = Connection._set_up
+    make_index = Connection._make_index
 
-    def refused(self: Connection, path: Path | None, vectors: Path) -> None:
-        if path is not None:
+    def refused(self: Connection) -> None:
+        if not self.in_memory:
             sqlite3.connect(layout.root / "nowhere" / "x.db")
-        set_up(self, path, vectors)
+        make_index(self)
 
-    monkeypatch.setattr(Connection, "_set_up", refused)
+    monkeypatch.setattr(Connection, "_make_index", refused)
 
 
 def test_where_the_disk_cannot_be_written_the_index_is_in_memory(

@@ -236,24 +236,42 @@ def test_its_condition_tells_what_became_of_its_files(index: Index, tmp_path: Pa
     assert index.condition() == "gone"
 
 
-def test_an_index_in_memory_begins_with_the_vectors_on_disk(index: Index, tmp_path: Path) -> None:
-    """And writes nothing there."""
-    index.vectors.put("m", {b"a": b"1234"})
+def test_an_index_in_memory_keeps_vectors_on_disk(index: Index, tmp_path: Path) -> None:
+    """They are paid for; the index isn't, and leaves nothing."""
     index.close()
     memory = Index(None, tmp_path / "vectors.db")
-    assert memory.in_memory
-    assert memory.condition() == "current"
-    assert memory.vectors.get("m", [b"a", b"b"]) == {b"a": b"1234"}
-    memory.vectors.put("m", {b"b": b"5678"})
+    assert (memory.in_memory, memory.condition()) == (True, "current")
+    memory.vectors.put("m", {b"a": b"1234"})
     _put(memory, "k", {"text": "tea"})
     memory.close()
     again = Index(tmp_path / "index.db", tmp_path / "vectors.db")
-    assert again.vectors.known("m", [b"a", b"b"]) == {b"a"}
+    assert again.vectors.known("m", [b"a"]) == {b"a"}
     assert again.count() == 0
     again.close()
+
+
+def test_where_vectors_cannot_be_written_a_copy_stands_in(
+    index: Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It begins with those on disk, if there are any."""
+    index.vectors.put("m", {b"a": b"1234"})
+    index.close()
+
+    def refuse(self: Connection, vectors: Path) -> None:
+        self.db.execute("ATTACH ? AS paid", (str(tmp_path / "nowhere" / "x.db"),))
+
+    monkeypatch.setattr(Connection, "_attach_vectors", refuse)
+    memory = Index(None, tmp_path / "vectors.db")
+    assert memory.vectors.get("m", [b"a", b"b"]) == {b"a": b"1234"}
+    memory.vectors.put("m", {b"b": b"5678"})
+    memory.close()
     missing = Index(None, tmp_path / "nothing.db")
     assert missing.vectors.known("m", [b"a"]) == set()
     missing.close()
+    monkeypatch.undo()
+    again = Index(tmp_path / "index.db", tmp_path / "vectors.db")
+    assert again.vectors.known("m", [b"a", b"b"]) == {b"a"}
+    again.close()
 
 
 def test_vectors_are_kept_by_model_and_text(index: Index) -> None:

@@ -1,0 +1,245 @@
+"""Several processes on one folder."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from langmem_plus.config import MemoryConfig
+from langmem_plus.errors import StoreError
+from langmem_plus.store import MarkdownStore
+from langmem_plus.store.markdown.connection import Connection
+from langmem_plus.testing.embeddings import BagOfWordsEmbeddings
+
+NAMESPACE = ("memories", "ann", "default")
+
+
+def _open(root: Path, **settings: Any) -> MarkdownStore:
+    embedder = BagOfWordsEmbeddings()
+    return MarkdownStore(
+        root, index={"dims": 256, "embed": embedder, "fields": ["text"]}, config=MemoryConfig(**settings)
+    )
+
+
+def _children(*works: Callable[[], None]) -> None:
+    """Run all of them at once, each in a process of its own; a failure or a hang in one fails here."""
+    pids = []
+    for work in works:
+        pid = os.fork()
+        if pid == 0:
+            try:
+                work()
+            except BaseException as error:  # noqa: BLE001 - whatever it is, the child must end
+                os.write(2, f"in a child: {error!r}\n".encode())
+                os._exit(1)
+            os._exit(0)
+        pids.append(pid)
+    assert [os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in pids] == [0] * len(works)
+
+
+def _write(root: Path, name: str, count: int) -> None:
+    store = _open(root)
+    for n in range(count):
+        store.put(NAMESPACE, f"{name}-{n}", {"text": f"tea of {name} number{n}"})
+        assert store.get(NAMESPACE, f"{name}-{n}") is not None
+    store.close()
+
+
+def test_two_writers_of_200_memories_leave_400(tmp_path: Path) -> None:
+    """400 files, 400 memories that are found, each with its vector, in each process and after a restart."""
+    with _open(tmp_path) as watcher:
+        watcher.put(NAMESPACE, "first", {"text": "tea of mine"})
+        _children(lambda: _write(tmp_path, "one", 200), lambda: _write(tmp_path, "two", 200))
+        for store in (watcher, _open(tmp_path)):
+            assert len(list((tmp_path / "entries").rglob("*.md"))) == 401
+            found = store.search(NAMESPACE, query="tea", limit=1000)
+            assert len(found) == len({item.key for item in found}) == 401
+            assert all(item.vector is not None for item in found)
+            store.close()
+
+
+def test_readers_see_each_acknowledged_write_and_no_error(tmp_path: Path) -> None:
+    """While two write, two others search without end; what was there stays found, and it never gets less."""
+    with _open(tmp_path) as store:
+        for n in range(20):
+            store.put(NAMESPACE, f"old-{n}", {"text": f"tea old number{n}"})
+    done = tmp_path / "done"
+
+    def read() -> None:
+        store, most = _open(tmp_path, sync_interval=0), 0
+        while not done.exists():
+            found = store.search(NAMESPACE, query="tea", limit=1000)
+            assert len({item.key for item in found}) == len(found) >= most
+            most = len(found)
+            assert sum(item.key.startswith("old-") for item in found) == 20
+        assert len(store.search(NAMESPACE, query="tea", limit=1000)) == 120
+
+    def write_all() -> None:
+        try:
+            _children(lambda: _write(tmp_path, "one", 50), lambda: _write(tmp_path, "two", 50))
+        finally:
+            done.touch()
+
+    _children(read, read, write_all)
+
+
+def test_updates_of_one_memory_by_many_leave_the_last(tmp_path: Path) -> None:
+    """One file, one item, and while it is rewritten all the time every search finds it."""
+
+    def update(name: str) -> None:
+        store = _open(tmp_path)
+        for n in range(60):
+            store.put(NAMESPACE, "contended", {"text": f"tea {name} {n}"})
+            assert len(store.search(NAMESPACE, query="tea")) == 1
+            assert store.get(NAMESPACE, "contended") is not None
+
+    _children(*(lambda name=name: update(name) for name in "abc"))
+    with _open(tmp_path) as store:
+        (item,) = store.search(NAMESPACE)
+        assert item.value["text"].endswith(" 59")
+        assert len(list((tmp_path / "entries").rglob("*.md"))) == 1
+
+
+def test_an_index_deleted_while_processes_write_comes_back(tmp_path: Path) -> None:
+    """Again and again, in whole or in part: no error, nothing lost, nothing embedded twice for it."""
+    done = tmp_path / "done"
+
+    def delete() -> None:
+        rounds = 0
+        while not done.exists():
+            time.sleep(0.02)
+            rounds += 1
+            if rounds % 3 == 0:
+                shutil.rmtree(tmp_path / ".index", ignore_errors=True)
+            else:
+                ending = ".db" if rounds % 3 == 1 else ".db-wal"
+                for path in (tmp_path / ".index").glob(f"*{ending}"):
+                    path.unlink(missing_ok=True)
+
+    def write_all() -> None:
+        try:
+            _children(lambda: _write(tmp_path, "one", 60), lambda: _write(tmp_path, "two", 60))
+        finally:
+            done.touch()
+
+    _children(delete, write_all)
+    with _open(tmp_path) as store:
+        found = store.search(NAMESPACE, query="tea", limit=1000)
+        assert len(found) == 120
+        assert all(item.vector is not None for item in found)
+        embedder: Any = store._embedder()
+        assert embedder._embeddings.texts == []
+
+
+def test_a_reader_does_not_wait_for_another_processs_long_work(tmp_path: Path) -> None:
+    """It answers from what it knows; only its very first look has to be had."""
+    with _open(tmp_path, sync_interval=0) as reader, _open(tmp_path) as writer:
+        writer.put(NAMESPACE, "k", {"text": "green tea"})
+        assert reader.get(NAMESPACE, "k") is not None
+        with writer._rooms.locked([NAMESPACE]):
+            assert reader.get(NAMESPACE, "k") is not None
+            assert len(reader.search(NAMESPACE, query="tea")) == 1
+            assert reader.list_namespaces() == [NAMESPACE]
+
+
+def test_a_process_of_its_own_reads_and_writes(tmp_path: Path) -> None:
+    """Started afresh, not forked."""
+    with _open(tmp_path) as store:
+        store.put(NAMESPACE, "parent", {"text": "green tea"})
+        script = (
+            "import sys; from langmem_plus.store import MarkdownStore\n"
+            "with MarkdownStore(sys.argv[1], index=None) as store:\n"
+            f"    assert store.get({NAMESPACE}, 'parent')\n"
+            f"    store.put({NAMESPACE}, 'child', {{'text': 'black tea'}})\n"
+        )
+        subprocess.run([sys.executable, "-c", script, str(tmp_path)], check=True)
+        assert {item.key for item in store.search(NAMESPACE, query="tea")} == {"parent", "child"}
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Any:
+    """A file system of 6 MB; skipped where this user can't mount one."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = shutil.which("mount")
+    command = [mount or "mount", "-t", "tmpfs", "-o", "size=6m", "tmpfs", str(disk)]
+    if mount is None or os.geteuid() != 0 or subprocess.run(command, capture_output=True, check=False).returncode:
+        pytest.skip("only root can mount")
+    yield disk
+    subprocess.run(["umount", "-l", str(disk)], check=True)
+
+
+def test_a_full_disk_loses_nothing_and_reads_go_on(small_disk: Path) -> None:
+    """A put that doesn't fit is refused as a whole; when there is room again, all works."""
+    store = _open(small_disk / "memory", sync_interval=0)
+    stored, filler = {}, small_disk / "filler"
+    for n in range(5):
+        store.put(NAMESPACE, f"k{n}", {"text": f"tea number{n}"})
+        stored[f"k{n}"] = f"tea number{n}"
+    with filler.open("wb", buffering=0) as file:
+        try:
+            while True:
+                file.write(b"x" * 4096)
+        except OSError as error:
+            assert error.errno == errno.ENOSPC
+    for n in range(5, 60):
+        text = f"tea number{n} " * 300
+        try:
+            store.put(NAMESPACE, f"k{n}", {"text": text})
+            stored[f"k{n}"] = text
+        except StoreError as error:
+            assert "make room" in str(error)
+        for key, value in list(stored.items())[:3]:
+            assert store.get(NAMESPACE, key).value["text"] == value  # type: ignore[union-attr]
+    assert len(stored) < 60
+    assert len(store.search(NAMESPACE, query="tea", limit=100)) == len(stored)
+    filler.unlink()
+    store.put(NAMESPACE, "last", {"text": "tea at last"})
+    assert {item.key for item in store.search(NAMESPACE, query="tea", limit=100)} == {*stored, "last"}
+    store.close()
+    with _open(small_disk / "memory") as again:
+        assert len(again.search(NAMESPACE, query="tea", limit=100)) == len(stored) + 1
+
+
+def test_a_folder_that_cannot_be_written_can_be_read(small_disk: Path) -> None:
+    """With an index in memory, and the vectors that are there; a put says what to do."""
+    with _open(small_disk / "memory") as store:
+        for n in range(5):
+            store.put(NAMESPACE, f"k{n}", {"text": f"tea number{n}", "role": "user"})
+    for prepare in (lambda: None, lambda: shutil.rmtree(small_disk / "memory" / ".index")):
+        prepare()
+        subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
+        with _open(small_disk / "memory", sync_interval=0) as store:
+            assert store.get(NAMESPACE, "k1").value["text"] == "tea number1"  # type: ignore[union-attr]
+            found = store.search(NAMESPACE, query="tea number3", limit=10)
+            assert (len(found), found[0].key) == (5, "k3")
+            assert found[0].vector is not None
+            assert store.list_namespaces() == [NAMESPACE]
+            store.set_scores(NAMESPACE, {"k1": {"total": 0.5}})
+            embedder: Any = store._embedder()
+            assert embedder._embeddings.texts == []
+            with pytest.raises(StoreError, match="make its folder writable"):
+                store.put(NAMESPACE, "new", {"text": "coffee"})
+        subprocess.run(["mount", "-o", "remount,rw", str(small_disk)], check=True)
+
+
+def test_an_index_that_is_written_for_long_blocks_no_scores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A recall's scores are left out while another connection writes, instead of waiting for it."""
+    with _open(tmp_path) as store, _open(tmp_path) as other:
+        store.put(NAMESPACE, "k", {"text": "tea"})
+        other.get(NAMESPACE, "k")
+        writing = Connection.writing
+        started = time.monotonic()
+        with other._rooms.get(NAMESPACE).locked():
+            store.set_scores(NAMESPACE, {"k": {"total": 0.5}})
+        assert Connection.writing is writing
+        assert time.monotonic() - started < 20
