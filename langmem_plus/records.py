@@ -222,6 +222,11 @@ def record_id(*parts: object) -> str:
     return str(uuid.uuid5(_RECORD_IDS, joined.encode("utf-8", "backslashreplace").decode()))
 
 
+def summary_key(scope: Scope, thread_id: str | None = None) -> str:
+    """The id of a thread's rolling summary; without a thread, that of the scope's own."""
+    return record_id("summary", *scope.namespace, scope.thread_id if thread_id is None else thread_id)
+
+
 class MemoryHit(BaseModel):
     """A record that a search found, with its place in the store and one number a stage.
 

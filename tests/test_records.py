@@ -21,10 +21,12 @@ from langmem_plus.records import (
     MemoryHit,
     MemoryRecord,
     MemoryReport,
+    Scope,
     Scores,
     format_time,
     parse_time,
     record_id,
+    summary_key,
     unique,
     utc_now,
 )
@@ -105,6 +107,12 @@ class TestRecordId:
         ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
         assert ran.stdout.strip() == record_id("turn", "memories", "alice", 3, "用户")
         assert uuid.UUID(ran.stdout.strip()).version == 5
+
+    def test_a_threads_summary_has_one_key(self) -> None:
+        """Recall, which knows the scope's thread, and remember, which works threads off, find the same record."""
+        scope = Scope("ann", thread_id="t1")
+        assert summary_key(scope) == summary_key(Scope("ann"), "t1") != summary_key(scope, "t2")
+        assert summary_key(scope) == record_id("summary", "memories", "ann", "default", "t1")
 
     def test_broken_text_has_an_id(self) -> None:
         """Half a surrogate pair, as broken emoji bring it, doesn't stop a turn from being recorded."""

@@ -13,18 +13,13 @@ from langmem_plus.recall.items import Found, Wanted, choose, read_item, read_ite
 from langmem_plus.recall.plan import plan_messages
 from langmem_plus.recall.query import bounded, current_text
 from langmem_plus.recall.tail import clip_tail
-from langmem_plus.records import ROLES, MemoryHit, MemoryReport, Scope, record_id
+from langmem_plus.records import ROLES, MemoryHit, MemoryReport, Scope, summary_key
 from langmem_plus.services import Services, Update, stage
 from langmem_plus.state import MemoryState
 
 __all__ = ["aretrieve", "read_item", "retrieve", "retrieve_node"]
 
 _FACTS_AND_TURNS = frozenset({"memory", "user", "assistant"})
-
-
-def summary_key(scope: Scope) -> str:
-    """The key of the thread's rolling summary."""
-    return record_id("summary", *scope.namespace, scope.thread_id)
 
 
 def first_ops(wanted: Wanted) -> list[SearchOp]:

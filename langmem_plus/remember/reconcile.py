@@ -7,6 +7,7 @@ extracted: all of it is written, or the turns wait for the next try.
 
 from __future__ import annotations
 
+import datetime as dt
 import logging
 from collections import Counter
 from collections.abc import Sequence
@@ -63,11 +64,12 @@ class Reconciliation:
 def find_neighbours(
     namespace: Namespace, facts: Sequence[Fact], services: Services
 ) -> Steps[dict[str, list[MemoryRecord]]]:
-    """The known records that are most like each fact, by the fact's key; likeness in words where the store ranks "
-    "nothing."""
-    count, now = services.config.neighbourhood, services.clock()
+    """The known records that are most like each fact, by the fact's key; likeness in words where the store ranks
+    nothing. One is looked for even where ``neighbourhood`` is 0, so that the same fact isn't stored twice.
+    """
+    count, now = _count(services), services.clock()
     queries = [(fact.key, query) for fact in facts for query in (fact.text, probe(fact.text)) if query]
-    if not count or not queries:
+    if not queries:
         return {}
     pages = yield Batch([SearchOp(namespace, filter=dict(_KNOWN), limit=count, query=query) for _, query in queries])
     if any(len(page) == count and any(item.score is None for item in page) for page in pages):
@@ -79,8 +81,12 @@ def find_neighbours(
     return {key: list(records.values()) for key, records in found.items()}
 
 
-def _alive(records: Sequence[MemoryRecord], now: object) -> list[MemoryRecord]:
-    return [record for record in records if record.expires_at is None or record.expires_at > now]  # type: ignore[operator]
+def _count(services: Services) -> int:
+    return max(1, services.config.neighbourhood)
+
+
+def _alive(records: Sequence[MemoryRecord], now: dt.datetime) -> list[MemoryRecord]:
+    return [record for record in records if record.expires_at is None or record.expires_at > now]
 
 
 def decide_turn(facts: Sequence[Fact], ids: Sequence[str], ledger: Ledger, services: Services) -> Steps[Verdict]:
@@ -94,6 +100,8 @@ def decide_turn(facts: Sequence[Fact], ids: Sequence[str], ledger: Ledger, servi
     """
     repeats, rest = find_repeats(facts, ledger.active(ids), services.config.simhash_distance)
     verdict = Verdict(repeats)
+    if not services.config.neighbourhood:
+        ids = ()  # what was looked up is there to find repeats alone
     if services.model is None or not rest:
         for fact in rest:
             known = ledger.active([*ids, *(record.id for record in ledger.added())])
@@ -170,17 +178,15 @@ def _reconcile(
     for turn in waiting:
         mine = [fact for fact in fresh if fact.source_id == turn]
         ids = [each for fact in mine for each in ledger.learn(neighbours.get(fact.key, ()))]
-        earlier = [
-            record for fact in mine for record in nearest(fact.text, ledger.added(), services.config.neighbourhood)
-        ]
+        earlier = [record for fact in mine for record in nearest(fact.text, ledger.added(), _count(services))]
         verdict = yield from decide_turn(mine, [*ids, *(record.id for record in earlier)], ledger, services)
         result.decisions += verdict.decisions
         result.report.warnings += verdict.warnings
     done = [turn.model_copy(update={"extracted": True, "updated_at": now}) for turn in waiting.values()]
     ops = [*ledger.puts(namespace), *(put(namespace, turn) for turn in done)]
     yield from write(ops)
-    events = Counter(decision.event for decision in result.decisions if decision.fact or decision.target)
-    result.report.counts = {name: events[event] for event, name in _COUNTED.items()}  # type: ignore[index]
+    events = Counter[str](decision.event for decision in result.decisions if decision.fact or decision.target)
+    result.report.counts = {name: events[event] for event, name in _COUNTED.items()}
     result.report.decisions = [describe(decision) for decision in result.decisions]
 
 

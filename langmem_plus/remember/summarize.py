@@ -17,7 +17,7 @@ from langgraph.store.base import PutOp
 from langmem_plus.config import MemoryConfig
 from langmem_plus.errors import ConfigError
 from langmem_plus.prompts import Summary, render_summary
-from langmem_plus.records import TURN_ROLES, Decision, Fact, MemoryRecord, MemoryReport, Scope, record_id
+from langmem_plus.records import TURN_ROLES, Decision, Fact, MemoryRecord, MemoryReport, Scope, summary_key
 from langmem_plus.remember.decide import FORGET, is_request, retire
 from langmem_plus.remember.extract import in_order
 from langmem_plus.remember.points import amend, extract_points, points_of, read_points, write_points
@@ -28,11 +28,6 @@ from langmem_plus.state import MemoryState
 from langmem_plus.tokens import counter
 
 logger = logging.getLogger(__name__)
-
-
-def summary_key(scope: Scope, thread_id: str) -> str:
-    """The id of a thread's summary."""
-    return record_id("summary", *scope.namespace, thread_id)
 
 
 def uncovered(turns: Sequence[MemoryRecord], summary: MemoryRecord | None, limit: int) -> list[MemoryRecord]:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from langchain_core.messages import HumanMessage
 from langgraph.store.base import SearchItem
 
 from langmem_plus.config import MemoryConfig
@@ -120,3 +121,13 @@ def test_a_turn_that_says_more_than_its_replaced_fact_stays(hit: MakeHit) -> Non
     for query in ("What is the door code?", "How do I get in?"):
         kept, outdated = without_outdated(query, [turn], [fact])
         assert ([found.record.id for found in kept], outdated) == (["turn"], [])
+
+
+def test_an_image_message_in_the_window_is_known_by_its_id(hit: MakeHit) -> None:
+    """A turn holds a placeholder for the image, which the message's own text doesn't: the message's id tells."""
+    turn = hit("Look:\n[image]", role="user", thread_id="now", source_ids=["m1"]).record
+    parts: list[str | dict[str, Any]] = [{"type": "text", "text": "Look:"}, {"type": "image", "url": "https://x/y.png"}]
+    wanted = Wanted(ANN, "What do you see?", 5, MemoryConfig(), NOW, messages=[HumanMessage(parts, id="m1")])
+    found = Found()
+    assert read_items(wanted, [item(turn.to_value(), "turn", 0.7)], found) == 0
+    assert set(found.left_out.values()) == {"in_window"}

@@ -18,8 +18,7 @@ from langgraph.store.memory import InMemoryStore
 from langmem_plus.config import MemoryConfig
 from langmem_plus.prompts import CONTEXT_OPEN
 from langmem_plus.recall import arecall, inject_node, mmr_node, plan_node, recall, rerank_node, retrieve_node
-from langmem_plus.recall.retrieve import summary_key
-from langmem_plus.records import MemoryRecord, Scope
+from langmem_plus.records import MemoryRecord, Scope, summary_key
 from langmem_plus.services import Services
 from langmem_plus.state import MemoryState
 

@@ -12,8 +12,8 @@ from langgraph.store.base import BaseStore, SearchOp
 from langgraph.store.memory import InMemoryStore
 
 from langmem_plus.config import MemoryConfig
-from langmem_plus.recall.retrieve import aretrieve, retrieve, retrieve_node, summary_key
-from langmem_plus.records import MemoryHit, MemoryRecord, Plan, Scope
+from langmem_plus.recall.retrieve import aretrieve, retrieve, retrieve_node
+from langmem_plus.records import MemoryHit, MemoryRecord, Plan, Scope, summary_key
 from langmem_plus.services import Services
 
 NOW = dt.datetime(2026, 3, 1, 12, tzinfo=dt.UTC)

@@ -56,6 +56,14 @@ def test_saying_a_thing_twice_in_one_breath_keeps_it_once(person: Any) -> None:
     assert ann.texts() == ["I like tea!", "I live in Lyon."] or ann.texts() == ["I like tea.", "I live in Lyon."]
 
 
+def test_a_repeat_from_another_thread_is_found_without_a_neighbourhood(person: Any) -> None:
+    """``neighbourhood=0`` replaces nothing, yet the same fact isn't stored twice."""
+    for thread_id in ("t1", "t2"):
+        person(thread_id=thread_id, neighbourhood=0).say("I like tea.")
+    (record,) = person().records()
+    assert record.repeat_count == 1
+
+
 def test_another_value_of_a_slot_supersedes_the_old_one(person: Any) -> None:
     """The old one becomes a tombstone that names its successor; the successor names what it replaces."""
     ann = person()
