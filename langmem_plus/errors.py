@@ -11,6 +11,7 @@
     ├── ImportFileError(ValueError)        a file to import can't be read; says where
     ├── NotFoundError(LookupError)         no record with that id
     ├── EmbeddingError                     the embedder answered with the wrong number or size of vectors
+    ├── ModelCallError                     a language model gave no answer at all
     ├── ModelAnswerError                   a language model's answer can't be read, even tolerantly
     └── StoreError(OSError)                the files or the index can't be read or written
 """
@@ -57,6 +58,10 @@ class NotFoundError(LangMemPlusError, LookupError):
 
 class EmbeddingError(LangMemPlusError):
     """The embedder gave the wrong number of vectors, or vectors of the wrong size; no vector was written."""
+
+
+class ModelCallError(LangMemPlusError):
+    """A language model gave no answer: it can't be reached, refused, or broke off; the message says which."""
 
 
 class ModelAnswerError(LangMemPlusError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from dataclasses import asdict
@@ -10,9 +11,19 @@ from typing import Annotated
 
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.text import Text
 
 from langmem_plus.cli import conversation, evaluation
-from langmem_plus.cli.output import console, errors, hit_json, hit_table, print_json, record_sheet, record_table
+from langmem_plus.cli.output import (
+    console,
+    errors,
+    hit_json,
+    hit_table,
+    print_json,
+    record_sheet,
+    record_table,
+    warnings,
+)
 from langmem_plus.client import MemoryClient
 from langmem_plus.config import GROUPS, MemoryConfig, knob_group
 from langmem_plus.errors import (
@@ -21,6 +32,7 @@ from langmem_plus.errors import (
     ImportFileError,
     LangMemPlusError,
     ModelAnswerError,
+    ModelCallError,
     NotFoundError,
     StoreError,
 )
@@ -94,15 +106,21 @@ def add(
         text = sys.stdin.read()
     with _client(path, _config(config, background=False)) as client:
         records = client.add(text, user_id=user, space=space, thread_id=thread)
+        waiting = [r for r in records if client.get(r.id, user_id=user, space=space).extracted is False]
         ids = {record.id for record in records}
         facts = [
             record for record in client.list(user_id=user, space=space, role="memory") if ids & set(record.source_ids)
         ]
     if as_json:
         print_json([record.to_value() for record in (*records, *facts)])
-        return
-    console.print(record_table([*records, *facts]))
-    if not facts:
+    else:
+        console.print(record_table([*records, *facts]))
+    if waiting:
+        raise ModelCallError(
+            "the text is stored word for word, but no facts could be drawn out of it; that is tried again at the next "
+            "start. Check the model with `langmem-plus doctor`."
+        )
+    if not facts and not as_json:
         console.print("Kept word for word; no fact was drawn out of it.", style="dim")
 
 
@@ -244,14 +262,14 @@ app.add_typer(evaluation.app, name="eval")
 
 def main() -> None:
     """Run the command line; an error becomes one line on standard error and an exit code."""
+    logging.getLogger("langmem_plus").addHandler(warnings)
     try:
         app()
     except BrokenPipeError:
         # The reader has gone (`… | head`): nothing is left to say, also not while the interpreter closes its files.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except LangMemPlusError as error:
-        errors.print(f"[bold red]error[/] {type(error).__name__}:", end=" ")
-        errors.print(str(error), markup=False, highlight=False, soft_wrap=True)
+        errors.print(Text.assemble(("error", "bold red"), f" {type(error).__name__}: {error}"), soft_wrap=True)
         sys.exit(_exit_code(error))
     sys.exit(0)
 
@@ -263,6 +281,6 @@ def _exit_code(error: LangMemPlusError) -> int:
         return 3
     if isinstance(error, StoreError | ImportFileError):
         return 4
-    if isinstance(error, ModelAnswerError | EmbeddingError):
+    if isinstance(error, ModelAnswerError | ModelCallError | EmbeddingError):
         return 5
     return 3

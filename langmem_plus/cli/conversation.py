@@ -16,6 +16,7 @@ from rich.text import Text
 from langmem_plus.cli.output import console, record_table, report_lines
 from langmem_plus.client import MemoryClient
 from langmem_plus.config import MemoryConfig
+from langmem_plus.errors import LangMemPlusError, ModelCallError
 from langmem_plus.graph import create_memory_graph
 from langmem_plus.providers import QuotingChatModel, make_chat_model
 from langmem_plus.records import MemoryReport
@@ -82,11 +83,19 @@ class Conversation:
         report = MemoryReport()
         console.print(Text("agent  ", style="bold magenta"), end="")
         stream = self._graph.stream({"messages": [HumanMessage(text)]}, run, stream_mode=["messages", "custom"])
-        for mode, data in stream:
-            if mode == "messages" and isinstance(data, tuple) and isinstance(data[0], AIMessageChunk):
-                console.print(data[0].text, end="", markup=False, highlight=False)
-            elif mode == "custom" and isinstance(data, dict) and "memory" in data:
-                report = report.merge(MemoryReport.model_validate(data["memory"]))
+        try:
+            for mode, data in stream:
+                if mode == "messages" and isinstance(data, tuple) and isinstance(data[0], AIMessageChunk):
+                    console.print(data[0].text, end="")
+                elif mode == "custom" and isinstance(data, dict) and "memory" in data:
+                    report = report.merge(MemoryReport.model_validate(data["memory"]))
+        except LangMemPlusError:
+            raise
+        except Exception as error:
+            raise ModelCallError(
+                f"the model {self.config.model} gave no answer ({type(error).__name__}: {error}). What you said is "
+                "stored. Check the model's name, key and address with `langmem-plus doctor`."
+            ) from error
         console.print()
         return report
 
@@ -111,12 +120,11 @@ def demo(path: Path, config: MemoryConfig) -> None:
         console.print(record_table(records))
         if records:
             file = client.path_of(records[0])
-            console.print(f"\nEach memory is a file, e.g. {file}", highlight=False, soft_wrap=True)
+            console.print(f"\nEach memory is a file, e.g. {file}", soft_wrap=True)
             console.print(
                 "Edit it in any editor, then ask:\n"
                 f'  langmem-plus search "where do I live?" --user {DEMO_USER} --space {DEMO_SPACE} --path {path}\n'
                 f"  langmem-plus chat --user {DEMO_USER} --space {DEMO_SPACE} --path {path}",
-                highlight=False,
                 soft_wrap=True,
             )
 
@@ -141,7 +149,7 @@ def chat(path: Path, config: MemoryConfig, user: str, space: str, thread: str) -
 
 def _read() -> str | None:
     try:
-        line = console.input("[bold cyan]you    [/]").strip()
+        line = console.input(Text("you    ", style="bold cyan")).strip()
     except (EOFError, KeyboardInterrupt):
         console.print()
         return None
@@ -155,7 +163,7 @@ def _introduce(talk: Conversation, path: Path) -> None:
             "LANGMEM_PLUS_MODEL=provider:model.",
             style="dim",
         )
-    console.print(f"Memory of {talk.user_id!r}, space {talk.space!r}, in {path}", style="dim", highlight=False)
+    console.print(f"Memory of {talk.user_id!r}, space {talk.space!r}, in {path}", style="dim")
 
 
 def _facts(client: MemoryClient) -> dict[str, str]:

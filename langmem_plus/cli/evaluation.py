@@ -17,7 +17,7 @@ from langmem_plus.cli.output import console, errors, print_json
 from langmem_plus.client import MemoryClient
 from langmem_plus.config import MemoryConfig
 from langmem_plus.evals.recall import RecallResult, evaluate_recall, import_conversations, read_questions
-from langmem_plus.evals.write import Halves, Score, evaluate_extraction, evaluate_reconciliation
+from langmem_plus.evals.write import Halves, Score, evaluate_extraction, evaluate_file, evaluate_reconciliation
 from langmem_plus.importers import read_messages
 from langmem_plus.providers import Part
 
@@ -48,6 +48,15 @@ def recall(
         print_json(result.to_json())
     else:
         _print_recall(dataset.name, result)
+
+
+@app.command()
+def write(
+    datasets: Annotated[list[Path], typer.Argument(help="Files for extract and for reconcile.")],
+    as_json: Annotated[bool, typer.Option("--json")] = False,
+) -> None:
+    """Everything about the write path at once: extract and reconcile, by what each file holds."""
+    _report([evaluate_file(path) for path in datasets], as_json)
 
 
 @app.command()
@@ -113,8 +122,8 @@ def print_parts(parts: Sequence[Part]) -> None:
     for name in ("part", "in use", "state", "detail", "to get the rest"):
         table.add_column(name, overflow="fold")
     for part in parts:
-        style = _STATES.get(part.state, "")
-        table.add_row(part.name, part.in_use, f"[{style}]{part.state}[/]", part.detail, part.remedy or "")
+        state = Text(part.state, style=_STATES.get(part.state, ""))
+        table.add_row(part.name, part.in_use, state, part.detail, part.remedy or "")
     console.print(table)
 
 

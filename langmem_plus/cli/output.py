@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import logging
+import re
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,15 +17,28 @@ from rich.text import Text
 from langmem_plus.records import Choice, MemoryHit, MemoryRecord, MemoryReport
 
 STAGES = ("words", "dense", "cosine", "coverage", "relevance", "recency", "importance")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _STYLES = {"memory": "green", "user": "cyan", "assistant": "magenta", "summary": "yellow"}
 
-console = Console()
-errors = Console(stderr=True)
+# What is printed is mostly other people's text: nothing in it is markup.
+console = Console(markup=False, highlight=False, emoji=False)
+errors = Console(markup=False, highlight=False, emoji=False, stderr=True)
 
 
 def print_json(data: Any) -> None:
     """One JSON document on standard output, without colours or line wrapping."""
     print(json.dumps(data, ensure_ascii=False, indent=2))  # noqa: T201 - this is the program's output
+
+
+class LineHandler(logging.Handler):
+    """Warnings as one line each on standard error; what failed in detail is for a program's own log."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print a record without its traceback."""
+        errors.print(Text.assemble((record.levelname.lower(), "yellow"), " ", one_line(record.getMessage())))
+
+
+warnings = LineHandler()
 
 
 def hit_json(hit: MemoryHit) -> dict[str, Any]:
@@ -79,8 +94,12 @@ def speaker_text(record: MemoryRecord) -> Text:
 
 
 def one_line(text: str) -> str:
-    """The text with its line ends folded."""
-    return " ".join(text.split())
+    """The text with its line ends folded, and without control characters, which a terminal would obey.
+
+    >>> one_line("first\\n  second\\x1b[2J")
+    'first second[2J'
+    """
+    return _CONTROL.sub("", " ".join(text.split()))
 
 
 def record_sheet(record: MemoryRecord, path: Path | None) -> Table:
@@ -90,7 +109,8 @@ def record_sheet(record: MemoryRecord, path: Path | None) -> Table:
     table.add_column(ratio=1)
     for name, value in record.to_value().items():
         if value not in (None, [], {}, "", False) or name in ("importance", "status"):
-            table.add_row(name, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+            shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+            table.add_row(name, "\n".join(map(one_line, shown.splitlines())))
     if path is not None:
         table.add_row("file", str(path))
     return table

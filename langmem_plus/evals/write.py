@@ -85,26 +85,6 @@ class Halves:
             "reported_on_odd_entries": {name: score.to_json() for name, score in self.reported.items()},
         }
 
-    def rows(self) -> list[tuple[str, str, float | None, float | None, int, int, int]]:
-        """Half, measure, precision, recall, found, expected and tried: a table for people.
-
-        Recall is None where nothing was expected, precision where it isn't counted for a kind alone.
-        """
-        halves = (("even (tuned)", self.tuned), ("odd (reported)", self.reported))
-        return [
-            (
-                half,
-                name,
-                score.precision if score.found or score.tried else None,
-                score.recall if score.expected else None,
-                score.found,
-                score.expected,
-                score.tried,
-            )
-            for half, scores in halves
-            for name, score in scores.items()
-        ]
-
 
 def word_f1(a: str, b: str) -> float:
     """The harmonic mean of precision and recall over two texts' stemmed words without stop words, in [0, 1].
@@ -252,6 +232,18 @@ def _facts(texts: Iterable[str], place: str, config: MemoryConfig) -> list[Fact]
 
 
 # Files
+
+
+def evaluate_file(path: str | Path, config: MemoryConfig | None = None) -> Halves:
+    """Evaluate a file of either kind, told apart by its first entry.
+
+    Raises:
+        ImportFileError: the file is of neither kind.
+    """
+    first = next(_read(path), {})
+    return (
+        evaluate_reconciliation(path, config) if {"old", "new"} <= first.keys() else evaluate_extraction(path, config)
+    )
 
 
 def _read(path: str | Path) -> Iterator[dict[str, Any]]:

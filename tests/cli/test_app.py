@@ -12,7 +12,9 @@ from typing import Any
 
 import pytest
 
+from langmem_plus.cli import app as cli_app
 from langmem_plus.cli import main
+from langmem_plus.providers import Part
 
 MESSAGES = [
     {"role": "user", "content": "I moved to Lyon.", "id": "m1", "created_at": "2023-05-08T12:00:00Z"},
@@ -215,3 +217,50 @@ def test_output_to_a_closed_pipe_is_no_error(tmp_path: Path) -> None:
     done = subprocess.run(command, shell=True, env=environment, capture_output=True, text=True, check=False, timeout=60)
     assert done.stdout
     assert "Traceback" not in done.stderr
+
+
+def test_markup_and_control_characters_are_only_text(shell: Shell) -> None:
+    """Square brackets in memories, users and errors are shown as they are, and a terminal gets nothing to obey."""
+    text = "My cat is called [bold]Momo[/b] [image] \x1b[2J"
+    code, out, err = shell("add", text, "--user", "[/x]")
+    assert code == 0, err
+    ids = [record["id"] for record in shell.json("list", "--user", "[/x]")]
+    for command in (("list",), ("search", "cat"), ("show", ids[0])):
+        code, out, err = shell(*command, "--user", "[/x]")
+        assert code == 0, err
+        assert "[bold]Momo[/b]" in " ".join(out.split())
+        assert "\x1b" not in out
+    assert "'[red]'" in shell("list", "--user", "[red]")[2]
+
+
+def test_doctor_names_the_extra(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command that installs what is missing is shown whole, with its extra in brackets."""
+    part = Part("embeddings", "none", "missing", "", "Run: pip install 'langmem-plus[local]'")
+    monkeypatch.setattr(cli_app, "inventory", lambda config: [part])
+    assert "[local]" in "".join(shell("doctor")[1].split())
+
+
+def test_a_model_that_is_down_is_exit_code_5(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without an answer there is one line that says so, no traceback; what was said is stored."""
+    monkeypatch.setenv("LANGMEM_PLUS_BASE_URL", "http://127.0.0.1:9/v1")
+    monkeypatch.setenv("LANGMEM_PLUS_MODEL", "openai:nobody")
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    for command, words in ((("chat",), "I like tea\n"), (("add", "I like tea"), "")):
+        code, _, err = shell(*command, "--user", "alice", input=words)
+        assert code == 5
+        assert "doctor" in err
+        assert "Traceback" not in err
+        monkeypatch.setenv("LANGMEM_PLUS_FLUSH_SECONDS", "0")
+    assert {record["text"] for record in shell.json("list", "--user", "alice")} == {"I like tea"}
+
+
+def test_eval_write_tells_files_apart(shell: Shell) -> None:
+    """One command measures extraction and reconciliation, by what each file holds."""
+    said = {"text": "I like tea", "date": "2023/08/11 (Fri) 09:00"}
+    extraction = [{"kind": "preference", "gold": "I like tea", "messages": [{"role": "user", "text": "I like tea"}]}]
+    pairs = [{"kind": "update", "old": said, "new": {**said, "text": "I live in Lyon"}}]
+    for name, data in (("a.json", extraction), ("b.json", pairs)):
+        (shell.folder / name).write_text(json.dumps(data), encoding="utf-8")
+    results = shell.json("eval", "write", "a.json", "b.json")
+    assert results[0]["tuned_on_even_entries"]["all"]["met"] == 1
+    assert results[1]["tuned_on_even_entries"]["all"]["expected"] == 1
