@@ -1,7 +1,8 @@
 """Store the turns, verbatim: the user's before the agent runs, the assistant's after it.
 
 Turns are also the queue: a user's turn isn't ``extracted`` until its facts are stored. A turn's key is made of where,
-when and what was said, so a retry, a replay or a resumed interrupt finds its turns there and writes nothing.
+when and what was said, so a retry, a replay or a resumed interrupt finds its turns there and writes nothing. Where no
+checkpointer counts the thread's turns, each call begins at turn 1 again; there a call is told by its message's id.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Literal
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.runnables import Runnable, RunnableConfig
+from langgraph.checkpoint.base import BaseCheckpointSaver
 from pydantic import TypeAdapter, ValidationError
 
 from langmem_plus.config import MemoryConfig
@@ -75,6 +77,18 @@ def reply_turn(messages: Sequence[BaseMessage], memory_turn: int | None) -> tupl
     return max(memory_turn or 0, len(places), 1), 1, list(messages[start:])
 
 
+def event_id(messages: Sequence[BaseMessage], config: RunnableConfig) -> str | None:
+    """What tells this call from others of its thread: the id of the user's last message; None with a checkpointer.
+
+    Without one, nothing counts the thread's turns, and nothing is replayed: a parent that retries hands in the message
+    that it has, with its id, and whoever says the same words in another call says them again. With one, the turn's
+    number tells; a replay from before the input gives the message another id, and is still the same event.
+    """
+    if any(isinstance(value, BaseCheckpointSaver) for value in (config.get("configurable") or {}).values()):
+        return None
+    return next((message.id for message in reversed(messages) if isinstance(message, HumanMessage)), None)
+
+
 def make_turns(
     messages: Sequence[BaseMessage],
     role: TurnRole,
@@ -84,6 +98,7 @@ def make_turns(
     now: dt.datetime,
     config: MemoryConfig,
     position: int = 0,
+    event: str | None = None,
 ) -> list[MemoryRecord]:
     """The records of those messages that the role spoke and that say something.
 
@@ -95,8 +110,10 @@ def make_turns(
         now: when it is written.
         config: the settings.
         position: the place of the first message in its turn.
+        event: what tells the call apart where the turn's number doesn't, as `event_id` finds it.
     """
     kind = HumanMessage if role == "user" else AIMessage
+    where = [*scope.namespace, scope.thread_id or "", *([event] if event else [])]
     found = []
     for place, message in enumerate(messages, position):
         text = strip_context(message_text(message)).strip()
@@ -106,7 +123,7 @@ def make_turns(
         metadata = {"name": message.name, "message_id": message.id, "turn": turn, "position": place}
         found.append(
             MemoryRecord(
-                id=record_id("turn", *scope.namespace, scope.thread_id or "", turn, place, role, digest),
+                id=record_id("turn", *where, turn, place, role, digest),
                 role=role,
                 text=text,
                 user_id=scope.user_id,
@@ -146,18 +163,32 @@ def store_turns(namespace: tuple[str, ...], turns: Sequence[MemoryRecord]) -> St
 
 
 def record(
-    services: Services, scope: Scope, messages: Sequence[BaseMessage], role: TurnRole, turn: int, position: int = 0
+    services: Services,
+    scope: Scope,
+    messages: Sequence[BaseMessage],
+    role: TurnRole,
+    turn: int,
+    position: int = 0,
+    event: str | None = None,
 ) -> int:
     """Store the role's messages as turns of the scope's thread; gives how many were new."""
-    turns = make_turns(messages, role, scope, turn, now=services.clock(), config=services.config, position=position)
+    now, settings = services.clock(), services.config
+    turns = make_turns(messages, role, scope, turn, now=now, config=settings, position=position, event=event)
     return run_steps(store_turns(scope.namespace, turns), services, services.find_store()) if turns else 0
 
 
 async def arecord(
-    services: Services, scope: Scope, messages: Sequence[BaseMessage], role: TurnRole, turn: int, position: int = 0
+    services: Services,
+    scope: Scope,
+    messages: Sequence[BaseMessage],
+    role: TurnRole,
+    turn: int,
+    position: int = 0,
+    event: str | None = None,
 ) -> int:
     """`record`, awaiting."""
-    turns = make_turns(messages, role, scope, turn, now=services.clock(), config=services.config, position=position)
+    now, settings = services.clock(), services.config
+    turns = make_turns(messages, role, scope, turn, now=now, config=settings, position=position, event=event)
     return await arun_steps(store_turns(scope.namespace, turns), services, services.find_store()) if turns else 0
 
 
@@ -171,12 +202,14 @@ def record_user_node(services: Services) -> Runnable[MemoryState, Update]:
 
     def run(state: MemoryState, config: RunnableConfig) -> Update:
         turn, new = prepare(state, config)
-        count = record(services, services.find_scope(config), new, "user", turn) if new else 0
+        event, scope = event_id(new, config), services.find_scope(config) if new else None
+        count = record(services, scope, new, "user", turn, event=event) if scope else 0
         return {"memory_turn": turn, **_counted("turns_recorded", count)}
 
     async def arun(state: MemoryState, config: RunnableConfig) -> Update:
         turn, new = prepare(state, config)
-        count = await arecord(services, services.find_scope(config), new, "user", turn) if new else 0
+        event, scope = event_id(new, config), services.find_scope(config) if new else None
+        count = await arecord(services, scope, new, "user", turn, event=event) if scope else 0
         return {"memory_turn": turn, **_counted("turns_recorded", count)}
 
     return stage("record_user", services, run, arun)
@@ -196,7 +229,8 @@ def record_assistant_node(services: Services) -> Runnable[MemoryState, Update]:
         if prepared is None:
             return {}
         scope, reply, turn, position = prepared
-        count = record(services, scope, reply, "assistant", turn, position)
+        event = event_id(state.get("messages") or [], config)
+        count = record(services, scope, reply, "assistant", turn, position, event)
         return {"memory_turn": turn, **_counted("replies_recorded", count)}
 
     async def arun(state: MemoryState, config: RunnableConfig) -> Update:
@@ -204,7 +238,8 @@ def record_assistant_node(services: Services) -> Runnable[MemoryState, Update]:
         if prepared is None:
             return {}
         scope, reply, turn, position = prepared
-        count = await arecord(services, scope, reply, "assistant", turn, position)
+        event = event_id(state.get("messages") or [], config)
+        count = await arecord(services, scope, reply, "assistant", turn, position, event)
         return {"memory_turn": turn, **_counted("replies_recorded", count)}
 
     return stage("record_assistant", services, run, arun)

@@ -58,6 +58,35 @@ def test_the_same_words_in_two_turns_are_two_turns(store, config, run_config, co
     assert counts(store) == {"user": 3, "assistant": 3}
 
 
+MOVES = ("I live in Lyon", "I live in Paris now", "I live in Lyon")
+
+
+@pytest.mark.parametrize("background", [True, False])
+def test_words_that_are_said_again_without_a_checkpointer(store, config, run_config, records, background):
+    """Without a checkpointer each call is an event of its own, though its thread and its words are known: who moves
+    away and back lives where they live now."""
+    graph = create_memory_graph(ScriptedChatModel(then="ok"), store=store, config=config.replace(background=background))
+    for text in MOVES:
+        graph.invoke(say(text), run_config())
+        records(store)
+    assert sorted(record.text for record in records(store, role="user")) == sorted(MOVES)
+    assert len(records(store, role="assistant")) == 3
+    facts = {record.text for record in records(store, role="memory") if record.status == "active"}
+    assert len(facts) == 1
+    assert "Lyon" in facts.pop()
+
+
+def test_a_message_with_an_id_is_recorded_once_without_a_checkpointer(store, config, run_config, counts):
+    """A caller that tries again with the same message, told by its id, doesn't say it twice."""
+    model = ScriptedChatModel([ConnectionError("down"), "Hello"])
+    graph = create_memory_graph(model, store=store, config=config)
+    call = {"messages": [HumanMessage("My wife is called Anne", id="m1")]}
+    with pytest.raises(ConnectionError):
+        graph.invoke(call, run_config())
+    graph.invoke(call, run_config())
+    assert counts(store) == {"user": 1, "assistant": 1, "memory": 1}
+
+
 @pytest.mark.parametrize("background", [True, False])
 def test_replaying_every_checkpoint_writes_nothing_twice(store, config, run_config, counts, saver, background):
     """Going back to each checkpoint of a thread and running on from there leaves every record as it was."""

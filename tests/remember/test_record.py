@@ -3,6 +3,7 @@ from __future__ import annotations
 import datetime as dt
 
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
+from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 
 from langmem_plus.config import MemoryConfig
@@ -10,6 +11,7 @@ from langmem_plus.fence import fence
 from langmem_plus.records import MemoryRecord, Scope
 from langmem_plus.remember.record import (
     arecord,
+    event_id,
     make_turns,
     message_text,
     record,
@@ -65,6 +67,20 @@ def test_the_same_turn_has_the_same_key_and_another_place_another() -> None:
     ]
     assert len(set(turns)) == len(turns)
     assert one(HumanMessage("Hello")).id == turns[0]
+
+
+def test_a_call_without_a_checkpointer_is_told_by_its_message() -> None:
+    """Its id goes into the key; with a checkpointer, or without an id, place and text are the key."""
+    messages = [HumanMessage("Hello", id="m1"), AIMessage("Hi", id="m2")]
+    assert event_id(messages, {"configurable": {"thread_id": "t1"}}) == "m1"
+    assert event_id(messages, {"configurable": {"__pregel_checkpointer": InMemorySaver()}}) is None
+    assert event_id([HumanMessage("Hello")], {}) is None
+    keys = [
+        make_turns(messages[:1], "user", SCOPE, 1, now=NOW, config=MemoryConfig(), event=event)[0].id
+        for event in (None, "m1", "m3", "m1")
+    ]
+    assert keys[0] == one(HumanMessage("Hello")).id
+    assert len(set(keys)) == 3
 
 
 def test_a_replay_writes_nothing_and_leaves_an_extracted_turn_extracted() -> None:
