@@ -1,8 +1,9 @@
 """The agent's node: any kind of agent, given what was recalled in this one call and nowhere else.
 
 A chat model gets the thread's tail with the recalled text applied; a callable, a Runnable or a compiled graph gets
-``{"messages": [...]}`` with it applied; a compiled graph that reads ``memory_context`` gets the plain messages and that
-channel. Only new messages come back: what the agent was sent, with the recalled text in it, never enters the thread.
+``{"messages": [...]}`` with the same in it; a compiled graph that reads ``memory_context`` gets the whole thread as it
+is and that channel. Only new messages come back: what the agent was sent, with the recalled text in it, never enters
+the thread.
 """
 
 from __future__ import annotations
@@ -98,18 +99,14 @@ def _input_channels(graph: Graph) -> Mapping[str, Any]:
     return graph.builder.schemas.get(graph.builder.input_schema, {})
 
 
-def agent_node(agent: Agent, services: Services, recall_stages: Stages) -> Runnable[MemoryState, Update]:
+def agent_node(door: Door, services: Services, recall_stages: Stages) -> Runnable[MemoryState, Update]:
     """Call the agent with what was recalled; after a resume or a replay, where that is gone, recall again first.
 
     Args:
-        agent: any kind that the module names.
+        door: how the agent is called, as `open_door` finds it.
         services: their store is lent to the agent's tools where the run has none.
         recall_stages: the nodes of recall, in order.
-
-    Raises:
-        ConfigError: the agent isn't any that can be called.
     """
-    door = open_door(agent)
 
     def node(state: MemoryState, config: RunnableConfig) -> Update:
         config, started = _lend_store(config, door, services), False
@@ -174,11 +171,10 @@ def _prepare(door: Door, state: MemoryState, config: MemoryConfig, started: bool
     if door.reader:
         channels = {"messages": messages, CONTEXT_CHANNEL: context}
         return messages, channels if door.reader.input_channels == START else {**channels, START: {}}
-    if door.reads_messages:
-        messages = clip_tail(messages, config)
+    call = apply_context(clip_tail(messages, config), context, config.inject_as)
     sent = [
         message if message.id else message.model_copy(update={"id": f"{CONTEXT_MESSAGE_ID}-{position}"})
-        for position, message in enumerate(apply_context(messages, context, config.inject_as))
+        for position, message in enumerate(call)
     ]
     return sent, sent if door.reads_messages else {"messages": sent}
 

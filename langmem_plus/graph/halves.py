@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Annotated, Any
 
 from langchain_core.language_models import BaseChatModel
@@ -40,7 +42,7 @@ RECALL: tuple[tuple[str, Node], ...] = (
     ("mmr", mmr_node),
     ("inject", inject_node),
 )
-REMEMBER: tuple[tuple[str, Node], ...] = (
+REMEMBER: tuple[tuple[str, Node], ...] = (  # `compress` will stand between summarize and evict
     ("extract", extract_node),
     ("reconcile", reconcile_node),
     ("summarize", summarize_node),
@@ -106,6 +108,20 @@ def make_services(
 def stages(nodes: Sequence[tuple[str, Node]], services: Services) -> list[tuple[str, Runnable[MemoryState, Update]]]:
     """The named nodes of one half, in order."""
     return [(name, node(services)) for name, node in nodes]
+
+
+def recall_stages(services: Services, *, whole_thread: bool) -> list[tuple[str, Runnable[MemoryState, Update]]]:
+    """The nodes of recall, for an agent that sees the thread's tail, or all of it and is told of no cut.
+
+    What stands in an agent's window isn't recalled: for one that sees the whole thread, none of the thread's messages.
+    """
+    found = stages(RECALL, services)
+    if not whole_thread:
+        return found
+    endless = dict.fromkeys(("tail_messages", "tail_max_tokens", "max_prompt_tokens", "max_prompt_bytes"), sys.maxsize)
+    unclipped = replace(services, config=services.config.replace(**endless))
+    own = {"retrieve": retrieve_node(unclipped), "inject": inject_node(services, whole_thread=True)}
+    return [(name, own.get(name, node)) for name, node in found]
 
 
 def build_recall_graph(services: Services) -> Graph:

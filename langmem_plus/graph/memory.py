@@ -10,8 +10,8 @@ from langgraph.types import Checkpointer
 
 from langmem_plus.config import MemoryConfig
 from langmem_plus.graph.afterwards import Afterwards
-from langmem_plus.graph.agent import Agent, agent_node
-from langmem_plus.graph.halves import RECALL, REMEMBER, Answered, Graph, Messages, make_services, stages
+from langmem_plus.graph.agent import Agent, agent_node, open_door
+from langmem_plus.graph.halves import REMEMBER, Answered, Graph, Messages, make_services, recall_stages, stages
 from langmem_plus.records import Scope
 from langmem_plus.remember.record import record_assistant_node, record_user_node
 from langmem_plus.services import Services, Template, Update
@@ -35,9 +35,10 @@ def create_memory_graph(
 
     Args:
         agent: a chat model; a callable or Runnable over ``{"messages": [...]}``; a compiled graph with a
-            ``memory_context`` channel (declare `MemoryState`), which gets the recalled text there; or any compiled
-            graph with ``messages``, which gets it in that one call's messages, so that its own per-call checkpoint
-            holds it, but never the thread. Only new messages are taken from it. A graph's tokens are streamed with
+            ``memory_context`` channel (declare `MemoryState`), which gets the recalled text there, beside the whole
+            thread; or any compiled graph with ``messages``, which gets it in that one call's messages, so that its own
+            per-call checkpoint holds it, but never the thread. All but the one with the channel get the thread's tail
+            within the settings' budgets. Only new messages are taken from it. A graph's tokens are streamed with
             ``subgraphs=True``, as with every subgraph.
         store: where memories are kept; it is closed over, not compiled in. None uses the store of the parent graph or
             of the platform.
@@ -57,13 +58,14 @@ def create_memory_graph(
 
 def build_memory_graph(agent: Agent, services: Services, checkpointer: Checkpointer = None) -> Graph:
     """The memory graph over services that exist already."""
-    recall = stages(RECALL, services)
+    door = open_door(agent)
+    recall = recall_stages(services, whole_thread=door.reader is not None)
     # The store is left out of compile(): a graph that carries one doesn't load on LangGraph's platform.
     builder = StateGraph(MemoryState, input_schema=Messages, output_schema=Answered)
     nodes = [
         *recall,
         ("record_user", record_user_node(services)),
-        ("agent", agent_node(agent, services, [node for _, node in recall])),
+        ("agent", agent_node(door, services, [node for _, node in recall])),
         ("record_assistant", record_assistant_node(services)),
         *([("remember", remember_node(services))] if services.config.background else stages(REMEMBER, services)),
     ]

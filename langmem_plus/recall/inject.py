@@ -171,8 +171,14 @@ def _with_content(message: BaseMessage, content: str | list[Any]) -> BaseMessage
     return message.model_copy(update={"content": content})
 
 
-def inject_node(services: Services) -> Runnable[MemoryState, Update]:
-    """The node: reads what was recalled, writes ``memory_context``, and streams the report of the whole recall."""
+def inject_node(services: Services, *, whole_thread: bool = False) -> Runnable[MemoryState, Update]:
+    """The node: reads what was recalled, writes ``memory_context``, and streams the report of the whole recall.
+
+    Args:
+        services: the settings.
+        whole_thread: the agent sees all of the thread, however long: nothing is cut. The context's room is what the
+            thread's tail would leave, so that a long thread doesn't take it all.
+    """
     settings = services.config
 
     def run(state: MemoryState, config: RunnableConfig) -> Update:
@@ -194,7 +200,7 @@ def inject_node(services: Services) -> Runnable[MemoryState, Update]:
                 used_bytes=size(words) + sum(size(message_text(message)) for message in tail),
             )
             report.tokens.update(user=measure.count(words), tail=tail_tokens)
-            if words != current_text(messages):
+            if words != current_text(messages) and not whole_thread:
                 report.warnings.append(f"the user's message was cut to user_max_tokens ({settings.user_max_tokens})")
         emit_report(MemoryReport.model_validate(state.get("memory_report") or {}).merge(report))
         return {"memory_context": context, "memory_report": report}

@@ -5,7 +5,7 @@
   words don't support (`support`);
 - `reconcile` compares them with what is known (`decide`, `rules`, `slots`, `quantities`, `simhash`) and writes all of
   it in one batch (`ledger`);
-- `summarize` keeps the thread's rolling summary;
+- `summarize` keeps the thread's rolling summary; `compress`, of whole conversations, will stand after it;
 - `evict` keeps the namespace within its bounds.
 
 A stage's I/O is written once, as `steps` that a sync and an async driver take.

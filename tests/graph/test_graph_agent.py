@@ -364,3 +364,57 @@ def test_every_kind_is_told_apart():
     assert open_door(reader([])).reader is not None
     assert open_door(create_agent(model, [])).reader is None
     assert not open_door(lambda state: state).reads_messages
+
+
+def thread_of(turns: int) -> list:
+    """A thread of so many turns, then a question."""
+    talk = [m for n in range(turns) for m in (HumanMessage(f"My dog Rex weighs {n} kilos"), AIMessage(f"ok {n}"))]
+    return [*talk, HumanMessage("What does my dog Rex weigh?")]
+
+
+@pytest.mark.parametrize("kind", ["chat model", "callable", "runnable", "graph"])
+def test_every_agent_that_gets_messages_gets_the_tail(store, config, run_config, kind):
+    """tail_messages and user_max_tokens hold for any agent that gets the context in its messages, and the report of
+    a cut is true; the thread itself stays whole."""
+    seen, model = [], ScriptedChatModel(["ok"])
+    agents = {
+        "chat model": model,
+        "callable": answering(seen),
+        "runnable": RunnableLambda(answering(seen)),
+        "graph": create_agent(model, []),
+    }
+    saver = InMemorySaver()
+    config = config.replace(tail_messages=3, user_max_tokens=5)
+    graph = create_memory_graph(agents[kind], store=store, config=config, checkpointer=saver)
+    messages = [*thread_of(4)[:-1], HumanMessage("What does my dog Rex weigh? " * 20)]
+    done = graph.invoke({"messages": messages}, run_config())
+    got = seen or model.calls[0].messages
+    assert [message.text for message in got[:-1]] == ["My dog Rex weighs 3 kilos", "ok 3"]
+    assert len(got[-1].text) < 60
+    assert any("was cut" in warning for warning in done["memory_report"]["warnings"])
+    assert [message.text for message in done["messages"]] == [*(message.text for message in messages), "ok"]
+
+
+def test_an_agent_that_sees_the_whole_thread_is_told_nothing_of_it_again(store, config, run_config):
+    """A graph that reads memory_context gets all messages, uncut: none of them is recalled, however long ago it was,
+    and no cut is reported."""
+    seen, calls = [], []
+
+    def answer(state: MemoryState) -> dict:
+        seen.append(state.get("memory_context"))
+        calls.append([message.text for message in state["messages"]])
+        return {"messages": [AIMessage("ok")]}
+
+    agent = StateGraph(MemoryState).add_node(answer).add_edge(START, "answer").compile()
+    config = config.replace(tail_messages=1, user_max_tokens=5, background=False)
+    graph = create_memory_graph(agent, store=store, config=config, checkpointer=InMemorySaver())
+    for text in ("Rex the dog weighs ten kilos", "hello", "What does Rex the dog weigh, in kilos, do you know? " * 9):
+        done = graph.invoke({"messages": [HumanMessage(text)]}, run_config())
+    assert len(calls[-1]) == 5
+    assert calls[-1][-1] == text
+    assert "[user]" not in seen[-1]
+    assert "Rex the dog weighs ten kilos" not in seen[-1]
+    assert not any("was cut" in warning for warning in done["memory_report"]["warnings"])
+    tail = create_memory_graph(ScriptedChatModel(["ok"]), store=store, config=config, checkpointer=graph.checkpointer)
+    done = tail.invoke({"messages": [HumanMessage("What does Rex the dog weigh?")]}, run_config())
+    assert "Rex the dog weighs ten kilos" in done["memory_context"]
