@@ -19,7 +19,7 @@ from langmem_plus.config import MemoryConfig
 from langmem_plus.errors import ConfigError
 from langmem_plus.graph import Afterwards, aflush, flush, make_services
 from langmem_plus.recall import arecall, recall
-from langmem_plus.records import MemoryHit, MemoryRecord, Role, Scope, decode_label
+from langmem_plus.records import MemoryHit, MemoryRecord, Role, Scope
 from langmem_plus.remember.steps import arun_steps, run_steps
 from langmem_plus.services import Services
 
@@ -57,10 +57,7 @@ class MemoryClient:
         self._services = make_services(store=self.store, model=model, config=self.config)
         self._afterwards = Afterwards(self._services)
         self._touched: set[tuple[str, ...]] = set()
-        self._pending = getattr(self.store, "pending", None)
-        if callable(self._pending) and self.config.background:
-            for scope in filter(None, map(scope_of, self._pending())):
-                self._afterwards.submit(scope, self.store)
+        self._caught_up = self.config.background and self._afterwards.catch_up(self.store)
 
     def __enter__(self) -> Self:
         return self
@@ -259,7 +256,7 @@ class MemoryClient:
 
     def _is_new(self, scope: Scope) -> bool:
         """Whether a namespace is touched for the first time, of a store that can't tell which have pending turns."""
-        if callable(self._pending) and self.config.background:
+        if self._caught_up:
             return False
         new = scope.namespace not in self._touched
         self._touched.add(scope.namespace)
@@ -278,14 +275,6 @@ def _open_store(path: str | os.PathLike[str] | None, config: MemoryConfig) -> Ba
     if path is not None and not isinstance(path, str | os.PathLike):
         raise ConfigError(f"the store is {path!r}: pass a folder, or a LangGraph store.")
     return MarkdownStore(path, config=config)
-
-
-def scope_of(namespace: Sequence[str]) -> Scope | None:
-    """Whose namespace it is; None where it isn't one that a client uses."""
-    if len(namespace) != 3:
-        return None
-    scope = Scope(decode_label(namespace[1]), decode_label(namespace[2]))
-    return scope if scope.namespace == tuple(namespace) else None
 
 
 def _within(services: Services, scope: Scope) -> Services:

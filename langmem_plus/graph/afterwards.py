@@ -8,7 +8,8 @@ behind too, so work that is merged, repeated or cut off loses nothing.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+import logging
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -18,8 +19,10 @@ from langgraph.store.base import BaseStore
 
 from langmem_plus.background import background
 from langmem_plus.graph.halves import Graph, build_remember_graph
-from langmem_plus.records import MemoryReport, Scope
+from langmem_plus.records import MemoryReport, Scope, decode_label
 from langmem_plus.services import Services
+
+logger = logging.getLogger(__name__)
 
 
 class Afterwards:
@@ -38,6 +41,24 @@ class Afterwards:
         """Draw facts out soon; returns at once. Calls for one thread that still wait are done together."""
         key = (id(store), self, scope.namespace, scope.thread_id)
         background.submit(key, partial(self.run, scope, store), self._services.config)
+
+    def catch_up(self, store: BaseStore) -> bool:
+        """Submit every namespace in which an earlier process left turns behind; returns at once.
+
+        Returns:
+            Whether the store could tell which these are; one that can't is asked no more than that.
+        """
+        pending = getattr(store, "pending", None)
+        if not callable(pending):
+            return False
+        try:
+            scopes = [scope for scope in map(scope_of, pending()) if scope is not None]
+        except Exception as error:  # noqa: BLE001 - what is left waits; the first turn in a namespace finds it too
+            logger.warning("memory: the store can't tell which turns wait: %s: %s", type(error).__name__, error)
+            return False
+        for scope in scopes:
+            self.submit(scope, store)
+        return True
 
     def run(self, scope: Scope, store: BaseStore) -> None:
         """Draw facts out now, in this thread, until no turn waits; a store without sync methods gets an event loop.
@@ -69,6 +90,14 @@ def _goes_on(output: Mapping[str, Any]) -> bool:
     """Whether a run that got somewhere left turns for the next one: a run takes ``turn_batch`` turns at most."""
     counts = MemoryReport.model_validate(output.get("memory_report") or {}).counts
     return counts.get("turns_left", 0) > 0 and counts.get("turns_read", 0) > 0
+
+
+def scope_of(namespace: Sequence[str]) -> Scope | None:
+    """Whose namespace it is; None where it isn't one that is made of a user and a space."""
+    if len(namespace) != 3:
+        return None
+    scope = Scope(decode_label(namespace[1]), decode_label(namespace[2]))
+    return scope if scope.namespace == tuple(namespace) else None
 
 
 def flush(store: BaseStore, timeout: float | None) -> bool:

@@ -40,8 +40,9 @@ def create_memory_graph(
             per-call checkpoint holds it, but never the thread. All but the one with the channel get the thread's tail
             within the settings' budgets. Only new messages are taken from it. A graph's tokens are streamed with
             ``subgraphs=True``, as with every subgraph.
-        store: where memories are kept; it is closed over, not compiled in. None uses the store of the parent graph or
-            of the platform.
+        store: where memories are kept; it is closed over, not compiled in. Turns that an earlier process left in it are
+            worked off in the background from now on, where it can tell which namespaces have some. None uses the store
+            of the parent graph or of the platform.
         model: draws facts out, decides and summarises, as ``provider:model`` or as a chat model; None uses rules.
         config: the settings; None reads them from the environment.
         scope: whose memory, when it is always the same; or a namespace template such as ``("memories", "{user_id}")``.
@@ -74,8 +75,13 @@ def build_memory_graph(agent: Agent, services: Services, checkpointer: Checkpoin
 
 
 def remember_node(services: Services) -> Runnable[MemoryState, Update]:
-    """Hand the thread to the background; an incognito thread has nothing to remember."""
+    """Hand the thread to the background; an incognito thread has nothing to remember.
+
+    What an earlier process left behind in a store that is given is handed over at once.
+    """
     afterwards = Afterwards(services)
+    if services.store is not None:
+        afterwards.catch_up(services.store)
 
     def node(state: MemoryState, config: RunnableConfig) -> Update:
         if not services.is_incognito(config):

@@ -14,8 +14,10 @@ from langgraph.store.memory import InMemoryStore
 
 from langmem_plus.background import background
 from langmem_plus.graph import Afterwards, aflush, create_memory_graph, flush
+from langmem_plus.graph.afterwards import scope_of
 from langmem_plus.graph.halves import make_services
 from langmem_plus.records import MemoryRecord, Scope
+from langmem_plus.store import MarkdownStore
 from langmem_plus.testing import ScriptedChatModel
 
 PATIENCE = 30.0
@@ -119,6 +121,49 @@ def test_what_an_earlier_process_left_behind_is_worked_off(store, config, run_co
     assert [record.thread_id for record in records(store, role="memory")] == ["old"]
 
 
+def left_behind(store, user_id: str) -> None:
+    """A turn that an earlier process stored and never came to."""
+    turn = MemoryRecord(
+        id=f"left-{user_id}", role="user", text="My wife is called Anne", user_id=user_id, extracted=False
+    )
+    store.put(Scope(user_id).namespace, turn.id, turn.to_value())
+
+
+def test_a_graph_that_is_built_works_off_what_was_left_behind(tmp_path, config, records):
+    """Building a graph is enough, in the namespaces of all users, where the store tells which have pending turns."""
+    with MarkdownStore(tmp_path, config=config) as store:
+        for user_id in ("alice", "bob"):
+            left_behind(store, user_id)
+        create_memory_graph(ScriptedChatModel(["ok"]), store=store, config=config.replace(background=False))
+        assert len(records(store, role="memory")) == 0
+        create_memory_graph(ScriptedChatModel(["ok"]), store=store, config=config)
+        assert {record.user_id for record in records(store, role="memory")} == {"alice", "bob"}
+        assert all(turn.extracted for turn in records(store, role="user"))
+
+
+def test_a_store_that_cannot_tell_what_waits(config, run_config, records, caplog):
+    """A graph is built all the same, and the first turn in the namespace works off what waits there."""
+
+    class Unsure(InMemoryStore):
+        def pending(self):
+            raise OSError("the folder can't be read")
+
+    store = Unsure()
+    left_behind(store, "alice")
+    graph = create_memory_graph(ScriptedChatModel(["ok"]), store=store, config=config)
+    assert "the folder can't be read" in caplog.text
+    assert not Afterwards(make_services(store=store, config=config)).catch_up(InMemoryStore())
+    graph.invoke(say("hello"), run_config())
+    assert len(records(store, role="memory")) == 1
+
+
+def test_only_namespaces_of_users_are_caught_up(config):
+    """What isn't made of a user and a space is nobody's, and left alone."""
+    assert scope_of(Scope("a.b", "c").namespace) == Scope("a.b", "c")
+    assert scope_of(("memories", "alice")) is None
+    assert scope_of(("other", "alice", "default")) is None
+
+
 def test_all_that_waits_is_worked_off_however_much_it_is(store, config, run_config, records):
     """A run takes a bounded batch of turns; the background goes on until none waits."""
     for number in range(7):
@@ -215,8 +260,6 @@ def test_pending_turns_survive_a_crash(tmp_path, config, run_config, records):
     """A process that is killed while facts are drawn out loses none: the next one works them off."""
     killed = run(tmp_path, "ScriptedChatModel([stuck])", "asked.wait(30)\nos.kill(os.getpid(), 9)")
     assert killed.returncode == -9, killed.stderr
-    from langmem_plus.store import MarkdownStore
-
     with MarkdownStore(tmp_path, config=config) as store:
         assert [turn.extracted for turn in records(store, role="user")] == [False]
         graph = create_memory_graph(ScriptedChatModel(["ok"]), store=store, config=config)
@@ -229,8 +272,6 @@ def test_the_exit_waits_for_the_facts(tmp_path, config, records):
     """A program that simply ends has its facts drawn out first."""
     done = run(tmp_path, "None")
     assert done.returncode == 0, done.stderr
-    from langmem_plus.store import MarkdownStore
-
     with MarkdownStore(tmp_path, config=config) as store:
         assert [record.text for record in records(store, role="memory")] == ["My wife is called Anne"]
 
@@ -240,8 +281,6 @@ def test_the_exit_is_prompt_when_the_model_hangs(tmp_path, config, records):
     done = run(tmp_path, "ScriptedChatModel([stuck])", "asked.wait(30)", flush_seconds=0.1)
     assert done.returncode == 0, done.stderr
     assert "1 pieces of background work open" in done.stderr
-    from langmem_plus.store import MarkdownStore
-
     with MarkdownStore(tmp_path, config=config) as store:
         assert [turn.extracted for turn in records(store, role="user")] == [False]
 
@@ -266,7 +305,5 @@ def test_a_forked_worker_remembers_too(tmp_path, config, records):
         """.replace("PATH2", repr(str(tmp_path))),
     )
     assert done.returncode == 0, done.stderr
-    from langmem_plus.store import MarkdownStore
-
     with MarkdownStore(tmp_path, config=config) as store:
         assert {r.text for r in records(store, role="memory")} == {"My wife is called Anne", "My dog is called Rex"}
