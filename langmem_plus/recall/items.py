@@ -201,18 +201,22 @@ def choose(wanted: Wanted, found: Found) -> tuple[list[MemoryHit], MemoryReport]
 def without_outdated(
     query: str, hits: Sequence[MemoryHit], replaced: Sequence[MemoryHit]
 ) -> tuple[list[MemoryHit], list[Choice]]:
-    """A turn is left out where the fact drawn from it that answers the query best was replaced since.
+    """A turn is left out where the fact drawn from it that answers the query best was replaced since; and so is a reply
+    that repeated such a fact before it was replaced ("You live in Lyon.").
 
     Turns are verbatim and stay as they were said; without this, what was corrected comes back through them. A turn that
     says more about the query than the replaced fact does stays.
     """
     wanted = set(tokens(query))
     sources = {source: fact for fact in replaced for source in fact.record.source_ids}
+    successors = _successors(hits, replaced)
     kept: list[MemoryHit] = []
     outdated: list[Choice] = []
     for hit in hits:
         fact = sources.get(hit.record.id) if hit.record.role in TURN_ROLES else None
-        if fact is not None and _says_as_much(wanted, fact, hit):
+        if fact is None or not _says_as_much(wanted, fact, hit):
+            fact = next((old for old, new in successors if _restates(wanted, hit, old.record, new)), None)
+        if fact is not None:
             reason = f"what it says was replaced: {fact.record.replaced_by or fact.record.id}"
             outdated.append(Choice(id=hit.record.id, text=hit.record.text, kept=False, reason=reason))
         else:
@@ -220,9 +224,42 @@ def without_outdated(
     return kept, outdated
 
 
+def _successors(hits: Sequence[MemoryHit], replaced: Sequence[MemoryHit]) -> list[tuple[MemoryHit, MemoryRecord]]:
+    """Each replaced fact with the one that holds in its place today, where the search found that one, too."""
+    found = {hit.record.id: hit.record for hit in (*replaced, *hits)}
+    pairs = []
+    for fact in replaced:
+        record, seen = fact.record, {fact.record.id}
+        while record.status != "active" and record.replaced_by in found and record.replaced_by not in seen:
+            record = found[record.replaced_by]
+            seen.add(record.id)
+        if record.status == "active":
+            pairs.append((fact, record))
+    return pairs
+
+
+def _restates(wanted: set[str], hit: MemoryHit, old: MemoryRecord, new: MemoryRecord) -> bool:
+    """Whether a hit is a reply that was given before ``new`` was said, and says of the query what ``old`` says.
+
+    It shares no more of the query's words than the old fact does; it holds the words that the old fact alone has
+    ("Lyon") and none that the new one alone has ("Grenoble"), so a reply about the change stays; and of the words that
+    both facts share ("live") it holds at least one, so a reply about the city stays.
+    """
+    reply = hit.record
+    if reply.role != "assistant" or reply.said_at > new.said_at:
+        return False
+    said, before, since = set(tokens(reply.text)), set(tokens(old.text)), set(tokens(new.text))
+    if not before - since <= said or not before - since or said & (since - before):
+        return False
+    common = before & since
+    if common and not common & said:
+        return False
+    return coverage(wanted, spoken(old)) >= coverage(wanted, reply.text) > 0
+
+
 def _says_as_much(wanted: set[str], fact: MemoryHit, turn: MemoryHit) -> bool:
     """Whether a fact is as near to the query as its turn, by the words it shares and, where both are known, cosine."""
     if coverage(wanted, spoken(fact.record)) < coverage(wanted, spoken(turn.record)):
         return False
-    cosines = fact.scores.get("cosine"), turn.scores.get("cosine")
-    return None in cosines or cosines[0] >= cosines[1] - _SAME_COSINE  # type: ignore[operator]
+    near, turns = fact.scores.get("cosine"), turn.scores.get("cosine")
+    return near is None or turns is None or near >= turns - _SAME_COSINE

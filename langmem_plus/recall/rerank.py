@@ -14,6 +14,7 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from langmem_plus.config import MemoryConfig
 from langmem_plus.recall.overlap import coverage, spoken
 from langmem_plus.recall.query import bounded, current_text
+from langmem_plus.recall.questions import questions_last
 from langmem_plus.recall.repeats import by_total, left_out, without_echoes, without_repeats
 from langmem_plus.records import Choice, MemoryHit, MemoryReport
 from langmem_plus.services import Reranker, Services, Update, stage
@@ -153,6 +154,7 @@ def rank(
     config: MemoryConfig,
     now: dt.datetime,
     supported: npt.NDArray[np.bool_] | None = None,
+    query: str = "",
 ) -> tuple[list[MemoryHit], list[Choice]]:
     """The hits best first, each with its scores, and why others were dropped.
 
@@ -164,6 +166,7 @@ def rank(
         config: weights, τ and thresholds.
         now: the time that ages are counted from.
         supported: False for a hit that nothing speaks for.
+        query: what was asked; turns that only ask it again come last.
     """
     weights = config.relevance_weight, config.recency_weight, config.importance_weight
     kept: list[MemoryHit] = []
@@ -185,7 +188,7 @@ def rank(
     kept.sort(key=by_total)
     kept, repeats = without_repeats(kept)
     kept, echoes = without_echoes(kept)
-    return kept, [*dropped, *repeats, *echoes]
+    return questions_last(query, kept), [*dropped, *repeats, *echoes]
 
 
 def _refusal(hit: MemoryHit, relevance: float, config: MemoryConfig, supported: bool) -> str | None:
@@ -238,7 +241,7 @@ def rerank(
     if reranker is None:
         return _rank_alone(query, hits, config, now, frozenset())
     chosen, rest = shortlist(query, hits, config)
-    kept, dropped = rank(chosen, given_relevance(ask(reranker, query, chosen), config), config, now)
+    kept, dropped = rank(chosen, given_relevance(ask(reranker, query, chosen), config), config, now, None, query)
     return kept, [*rest, *dropped]
 
 
@@ -248,7 +251,7 @@ def _rank_alone(
     """Without a reranker. The roles in ``asked_for`` are relevant because the message asks for nothing else."""
     relevance, supported = relevance_of(query, hits, config)
     named = np.array([hit.record.role in asked_for for hit in hits], bool)
-    return rank(hits, np.where(named, 1.0, relevance), config, now, supported | named)
+    return rank(hits, np.where(named, 1.0, relevance), config, now, supported | named, query)
 
 
 def rerank_with(

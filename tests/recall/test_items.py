@@ -131,3 +131,47 @@ def test_an_image_message_in_the_window_is_known_by_its_id(hit: MakeHit) -> None
     found = Found()
     assert read_items(wanted, [item(turn.to_value(), "turn", 0.7)], found) == 0
     assert set(found.left_out.values()) == {"in_window"}
+
+
+LYON = {"id": "old", "status": "superseded", "replaced_by": "new", "source_ids": ["turn"]}
+
+
+def reply_is_kept(hit: MakeHit, query: str, reply: str, **fields: Any) -> bool:
+    """Whether a reply is kept beside "I live in Grenoble now.", which replaced "I live in Lyon."."""
+    said = hit(reply, id="reply", role="assistant", **fields)
+    new = hit("I live in Grenoble now.", id="new", replaces=["old"])
+    kept, _ = without_outdated(query, [said, new], [hit("I live in Lyon.", **LYON)])
+    return "reply" in {found.record.id for found in kept}
+
+
+def test_a_reply_that_repeated_a_replaced_fact_is_left_out(hit: MakeHit) -> None:
+    """What was corrected doesn't come back through the assistant's words, either."""
+    assert not reply_is_kept(hit, "what city do I live in", "You live in Lyon.")
+
+
+@pytest.mark.parametrize(
+    ("query", "reply"),
+    [
+        ("what city do I live in", "You moved from Lyon; you live in Grenoble."),
+        ("what is Lyon known for", "Lyon is known for its cooking."),
+        ("what is my dog called", "You live in Lyon and your dog is called Waldi."),
+        ("what city do I live in", "Lyon, your old city, is a place to live well."),
+    ],
+)
+def test_a_reply_that_says_something_else_stays(hit: MakeHit, query: str, reply: str) -> None:
+    """About the change, about the thing itself, or more about the query than the replaced fact."""
+    assert reply_is_kept(hit, query, reply)
+
+
+def test_a_reply_given_after_the_change_stays(hit: MakeHit) -> None:
+    """It speaks of the past."""
+    later = NOW + dt.timedelta(days=1)
+    assert reply_is_kept(hit, "where did I live", "You used to live in Lyon.", created_at=later)
+
+
+def test_a_fact_that_was_replaced_twice_has_its_last_successor(hit: MakeHit) -> None:
+    """Lyon, then Paris, then Grenoble: a reply about Lyon is outdated by the last."""
+    facts = [hit("I live in Lyon.", **{**LYON, "replaced_by": "mid"}), hit("I live in Paris.", **{**LYON, "id": "mid"})]
+    said = hit("You live in Lyon.", id="reply", role="assistant")
+    kept, _ = without_outdated("where do I live", [said, hit("I live in Grenoble.", id="new")], facts)
+    assert [found.record.id for found in kept] == ["new"]
