@@ -160,7 +160,7 @@ def _record(
         problem = error.errors()[0]
         name = ".".join(map(str, problem["loc"]))
         raise UnreadableFileError(f"{name} is {problem['input']!r}: {problem['msg']}.") from error
-    return record.id, _checked(record.to_value())
+    return record.id, record.to_value()
 
 
 def _as_meant(name: str, value: Any) -> Any:

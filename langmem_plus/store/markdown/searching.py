@@ -18,7 +18,7 @@ from langmem_plus.store.markdown.namespace import OpenNamespace
 from langmem_plus.store.search import Floats, Fused, RankedItem, fuse, matches
 from langmem_plus.text import tokens
 
-_PAGE = 64
+_PAGE = 100
 # Times that a ranking is made again when what it found was rewritten before it could be read.
 _TRIES = 3
 
@@ -68,9 +68,12 @@ def ranking(
         config: the store's settings.
     """
     terms = tokens(op.query or "")
+    end = op.offset + op.limit
     for _ in range(_TRIES):
         found = _Ranked(rooms, terms, query, op, kind, config)
-        chosen = list(itertools.islice(found.best(), op.offset, op.offset + op.limit))
+        # Without a filter no more is read than is wanted.
+        page = _PAGE if op.filter else min(max(end, 1), _PAGE)
+        chosen = list(itertools.islice(found.best(page), op.offset, end))
         if not found.stale:
             break
     return _ranked_items(chosen, found.fused, terms, query)
@@ -107,10 +110,10 @@ class _Ranked:
             rrf_k=config.rrf_k,
         )
 
-    def best(self) -> Iterator[Chosen]:
-        """The items that meet the filter, best first, read as far as they are asked for."""
-        for start in range(0, len(self.fused.order), _PAGE):
-            page = self.fused.order[start : start + _PAGE]
+    def best(self, size: int) -> Iterator[Chosen]:
+        """The items that meet the filter, best first, read ``size`` at a time as far as they are asked for."""
+        for start in range(0, len(self.fused.order), size):
+            page = self.fused.order[start : start + size]
             owners = np.searchsorted(self._ends, page, "right")
             loaded: dict[tuple[int, int], Row] = {}
             for owner in np.unique(owners):

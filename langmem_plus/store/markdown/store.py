@@ -88,7 +88,7 @@ class MarkdownStore(BaseStore):
             raise ConfigError(f"ttl={ttl!r}: time to live isn't supported yet; leave it out.")
         if ranking not in ("hybrid", "dense"):
             raise ConfigError(f"ranking={ranking!r}: choose 'hybrid' or 'dense'.")
-        self.config = config or MemoryConfig()
+        self.config = MemoryConfig.of(config)
         self.path = Path(path if path is not None else self.config.memory_path)
         self._index, self._ranking = index, ranking
         self._fields = None if isinstance(index, _Default) or index is None else _checked_fields(index)

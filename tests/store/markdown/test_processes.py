@@ -17,7 +17,6 @@ import pytest
 from langmem_plus.config import MemoryConfig
 from langmem_plus.errors import StoreError
 from langmem_plus.store import MarkdownStore
-from langmem_plus.store.markdown.connection import Connection
 from langmem_plus.testing.embeddings import BagOfWordsEmbeddings
 
 NAMESPACE = ("memories", "ann", "default")
@@ -230,16 +229,3 @@ def test_a_folder_that_cannot_be_written_can_be_read(small_disk: Path) -> None:
             with pytest.raises(StoreError, match="make its folder writable"):
                 store.put(NAMESPACE, "new", {"text": "coffee"})
         subprocess.run(["mount", "-o", "remount,rw", str(small_disk)], check=True)
-
-
-def test_an_index_that_is_written_for_long_blocks_no_scores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A recall's scores are left out while another connection writes, instead of waiting for it."""
-    with _open(tmp_path) as store, _open(tmp_path) as other:
-        store.put(NAMESPACE, "k", {"text": "tea"})
-        other.get(NAMESPACE, "k")
-        writing = Connection.writing
-        started = time.monotonic()
-        with other._rooms.get(NAMESPACE).locked():
-            store.set_scores(NAMESPACE, {"k": {"total": 0.5}})
-        assert Connection.writing is writing
-        assert time.monotonic() - started < 20

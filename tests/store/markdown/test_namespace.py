@@ -1,0 +1,138 @@
+"""One namespace between its files, its index and its lock."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from langmem_plus.errors import StoreError
+from langmem_plus.store import MarkdownStore
+from langmem_plus.store.markdown import namespace as module
+from langmem_plus.store.markdown.index import Index
+from langmem_plus.testing.embeddings import BagOfWordsEmbeddings
+
+Namespace = tuple[str, ...]
+
+
+def test_reading_what_was_never_written_makes_nothing(store: MarkdownStore, root: Path) -> None:
+    """No folder, no database, no lock file."""
+    for _ in range(2):
+        assert store.get(("nobody",), "k") is None
+        assert store.search(("nobody",)) == store.search(("nobody",), query="tea") == []
+    assert [path for path in root.rglob("*") if path.is_file()] == []
+    assert list((root / "entries").iterdir()) == []
+
+
+def test_deleting_what_is_not_there_leaves_nothing(store: MarkdownStore, ns: Namespace, root: Path) -> None:
+    """Neither a tombstone nor a folder."""
+    store.delete(ns, "nobody")
+    assert list((root / "entries").rglob("*.md")) == []
+    assert store.list_namespaces() == []
+
+
+def test_a_put_whose_index_fails_is_acknowledged_and_found_later(
+    store: MarkdownStore, ns: Namespace, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The file is the truth; the next look mends the index."""
+    store.put(ns, "before", {"text": "green tea"})
+
+    def fail(*args: Any) -> int:
+        error = sqlite3.OperationalError("database is locked")
+        error.sqlite_errorname = "SQLITE_BUSY"
+        raise error
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Index, "put", fail)
+        store.put(ns, "k", {"text": "green tea"})
+    assert "stored in its file" in caplog.text
+    assert store.get(ns, "k") is not None
+    assert {item.key for item in store.search(ns, query="tea")} == {"before", "k"}
+
+
+def test_a_first_look_that_fails_is_told_a_later_one_is_passed_over(
+    store: MarkdownStore, ns: Namespace, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """An empty answer would look like forgotten memories; an old one is better than none."""
+    store.put(ns, "k", {"text": "green tea"})
+    room = store._rooms.get(ns)
+
+    def fail(*args: Any) -> bool:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(module, "bring_in_step", fail)
+    assert store.get(ns, "k") is not None
+    assert "can't follow" in caplog.text
+    room._use(lambda index: index.db.execute("DELETE FROM items"))
+    room.look_again()
+    with pytest.raises(StoreError, match=r"Input/output error.*make them readable"):
+        store.get(ns, "k")
+
+
+def test_a_look_takes_a_small_share_of_the_time(
+    open_store: Any, ns: Namespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many files there are: a slow one is followed by a longer pause."""
+    store = open_store(sync_interval=1.0)
+    store.put(ns, "k", {"n": 1})
+    room, now = store._rooms.get(ns), [1000.0]
+
+    def slow(*args: Any) -> bool:
+        now[0] += 4.0
+        return False
+
+    monkeypatch.setattr(module, "bring_in_step", slow)
+    monkeypatch.setattr(module.time, "monotonic", lambda: now[0])
+    room.look_again()
+    store.get(ns, "k")
+    assert room._next_look == pytest.approx(1004.0 + 80.0)
+
+
+def test_values_that_arrive_late_are_kept_once(open_store: Any, ns: Namespace) -> None:
+    """For whichever text they are; without an embedder nothing is."""
+    embedder = BagOfWordsEmbeddings(fail=ConnectionError())
+    store = open_store(embedder)
+    store.put(ns, "k", {"text": "green tea"})
+    room = store._rooms.get(ns)
+    assert room.waiting(10) == ["green tea"]
+    assert room.waiting(0) == []
+    embedder.fail = None
+    vectors = store._embedder()._checked(["green tea"], embedder.embed_documents(["green tea"]))
+    room.put_vectors(vectors)
+    assert room.waiting(10) == []
+    assert room.known_texts(["green tea", "other"]) == {"green tea"}
+    plain = open_store()._rooms.get(ns)
+    plain.put_vectors(vectors)
+    assert plain.waiting(10) == []
+    assert plain.known_texts(["green tea"]) == set()
+
+
+def test_a_search_does_not_see_half_of_anothers_write(
+    open_store: Any, ns: Namespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ranking reads one state of the index, whatever is committed between its queries."""
+    store, other = open_store(sync_interval=60), open_store(sync_interval=60)
+    for n in range(5):
+        store.put(ns, f"k{n}", {"text": f"tea number{n}"})
+    other.get(ns, "k0")
+    match, writes = Index.match, iter(range(100))
+
+    def interrupted(self: Index, *args: Any) -> Any:
+        other.put(ns, f"new{next(writes)}", {"text": "tea anew"})
+        return match(self, *args)
+
+    monkeypatch.setattr(Index, "match", interrupted)
+    found = store.search(ns, query="tea", limit=100)
+    assert {item.key for item in found} == {f"k{n}" for n in range(5)}
+    monkeypatch.undo()
+    assert len(store.search(ns, query="tea", limit=100)) == 7
+
+
+def test_a_namespace_waits_for_no_lock_of_another(open_store: Any) -> None:
+    """Each has its own."""
+    store, other = open_store(), open_store()
+    with store._rooms.locked([("b",)]):
+        other.put(("a",), "k", {"n": 2})
+        assert other.get(("a",), "k").value == {"n": 2}
