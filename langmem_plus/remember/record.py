@@ -2,19 +2,23 @@
 
 Turns are also the queue: a user's turn isn't ``extracted`` until its facts are stored. A turn's key is made of where,
 when and what was said, so a retry, a replay or a resumed interrupt finds its turns there and writes nothing. Where no
-checkpointer counts the thread's turns, each call begins at turn 1 again; there a call is told by its message's id.
+checkpointer counts the thread's turns, each call begins at turn 1 again; there a call is told by its message's id. One
+in memory begins to count anew in each process; there its life is told too.
 """
 
 from __future__ import annotations
 
 import datetime as dt
 import hashlib
+import uuid
 from collections.abc import Sequence
 from typing import Literal
+from weakref import WeakKeyDictionary
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.runnables import Runnable, RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import TypeAdapter, ValidationError
 
 from langmem_plus.config import MemoryConfig
@@ -28,6 +32,7 @@ TurnRole = Literal["user", "assistant"]
 
 _MEDIA = {"image": "image", "audio": "audio", "video": "video", "file": "file", "document": "file"}
 _TIME: TypeAdapter[dt.datetime] = TypeAdapter(Time)
+_LIVES: WeakKeyDictionary[InMemorySaver, str] = WeakKeyDictionary()
 
 
 def message_text(message: BaseMessage) -> str:
@@ -78,14 +83,18 @@ def reply_turn(messages: Sequence[BaseMessage], memory_turn: int | None) -> tupl
 
 
 def event_id(messages: Sequence[BaseMessage], config: RunnableConfig) -> str | None:
-    """What tells this call from others of its thread: the id of the user's last message; None with a checkpointer.
+    """What tells this call from others of its thread, where the turn's number doesn't.
 
-    Without one, nothing counts the thread's turns, and nothing is replayed: a parent that retries hands in the message
-    that it has, with its id, and whoever says the same words in another call says them again. With one, the turn's
-    number tells; a replay from before the input gives the message another id, and is still the same event.
+    Without a checkpointer it is the id of the user's last message: nothing counts the thread's turns then, and nothing
+    is replayed; a parent that retries hands in the message that it has, with its id, and whoever says the same words in
+    another call says them again. With one that lasts, it is None: the number tells, and a replay from before the input
+    gives the message another id, but is the same event. One in memory counts, and replays, only what is in it: it is
+    that checkpointer.
     """
-    if any(isinstance(value, BaseCheckpointSaver) for value in (config.get("configurable") or {}).values()):
-        return None
+    values = (config.get("configurable") or {}).values()
+    saver = next((value for value in values if isinstance(value, BaseCheckpointSaver)), None)
+    if saver is not None:
+        return _LIVES.setdefault(saver, uuid.uuid4().hex) if isinstance(saver, InMemorySaver) else None
     return next((message.id for message in reversed(messages) if isinstance(message, HumanMessage)), None)
 
 

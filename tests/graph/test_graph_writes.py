@@ -76,6 +76,20 @@ def test_words_that_are_said_again_without_a_checkpointer(store, config, run_con
     assert "Lyon" in facts.pop()
 
 
+def test_words_that_are_said_again_in_a_later_session(store, config, run_config, records):
+    """A thread that goes on over a new checkpointer in memory, as after a restart, loses nothing that is said."""
+    for text in MOVES:
+        graph = create_memory_graph(
+            ScriptedChatModel(then="ok"), store=store, config=config, checkpointer=InMemorySaver()
+        )
+        graph.invoke(say(text), run_config())
+        records(store)
+    assert sorted(record.text for record in records(store, role="user")) == sorted(MOVES)
+    facts = [record.text for record in records(store, role="memory") if record.status == "active"]
+    assert len(facts) == 1
+    assert "Lyon" in facts[0]
+
+
 def test_a_message_with_an_id_is_recorded_once_without_a_checkpointer(store, config, run_config, counts):
     """A caller that tries again with the same message, told by its id, doesn't say it twice."""
     model = ScriptedChatModel([ConnectionError("down"), "Hello"])

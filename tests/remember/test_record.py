@@ -3,6 +3,7 @@ from __future__ import annotations
 import datetime as dt
 
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
+from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 
@@ -73,7 +74,7 @@ def test_a_call_without_a_checkpointer_is_told_by_its_message() -> None:
     """Its id goes into the key; with a checkpointer, or without an id, place and text are the key."""
     messages = [HumanMessage("Hello", id="m1"), AIMessage("Hi", id="m2")]
     assert event_id(messages, {"configurable": {"thread_id": "t1"}}) == "m1"
-    assert event_id(messages, {"configurable": {"__pregel_checkpointer": InMemorySaver()}}) is None
+    assert event_id(messages, {"configurable": {"__pregel_checkpointer": BaseCheckpointSaver()}}) is None
     assert event_id([HumanMessage("Hello")], {}) is None
     keys = [
         make_turns(messages[:1], "user", SCOPE, 1, now=NOW, config=MemoryConfig(), event=event)[0].id
@@ -81,6 +82,13 @@ def test_a_call_without_a_checkpointer_is_told_by_its_message() -> None:
     ]
     assert keys[0] == one(HumanMessage("Hello")).id
     assert len(set(keys)) == 3
+
+
+def test_a_checkpointer_in_memory_is_told_from_the_next() -> None:
+    """It counts its threads' turns from 1, as the one of the next process does; all calls over one are told alike."""
+    first, second = ({"configurable": {"__pregel_checkpointer": InMemorySaver()}} for _ in range(2))
+    assert event_id([HumanMessage("Hello", id="m1")], first) == event_id([HumanMessage("Bye", id="m2")], first)
+    assert event_id([HumanMessage("Hello", id="m1")], first) != event_id([HumanMessage("Hello", id="m1")], second)
 
 
 def test_a_replay_writes_nothing_and_leaves_an_extracted_turn_extracted() -> None:
