@@ -38,7 +38,7 @@ from langmem_plus.errors import (
 )
 from langmem_plus.importers import read_messages
 from langmem_plus.providers import inventory
-from langmem_plus.records import Role
+from langmem_plus.records import Role, utc_now
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -88,7 +88,8 @@ def chat(
 ) -> None:
     """Talk to an agent that remembers you. /why shows what was recalled, /memories all facts, /quit ends."""
     settings = _config(config, **({"model": model} if model else {}))
-    conversation.chat(path or settings.memory_path, settings, user, space, thread or "chat")
+    own = f"chat-{int(utc_now().timestamp() * 1000):x}"  # turns are counted anew in each session, so each is a thread
+    conversation.chat(path or settings.memory_path, settings, user, space, thread or own)
 
 
 @app.command()
