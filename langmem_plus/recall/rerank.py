@@ -30,6 +30,8 @@ Floats = npt.NDArray[np.float64]
 # conversations, 5th and 95th percentiles). So tell A = 1 - (1 - c)(1 - b) apart with an area under the curve of 0.999.
 COSINE_OF_NOTHING = 0.25
 COSINE_SPAN = 0.4
+# From so many candidates on, their own cosines tell where those of unrelated texts lie.
+_ENOUGH_COSINES = 8
 # How much a hit's own evidence counts against its place within the search. Half and half leaves the evidence found on
 # LoCoMo's six development conversations as it is (64 % at 5, 73 % at 10), and keeps the second of two good hits off 0.
 EVIDENCE_SHARE = 0.5
@@ -46,10 +48,10 @@ def relevance_of(query: str, hits: Sequence[MemoryHit], config: MemoryConfig) ->
     """Each hit's relevance in [0, 1] without a reranking model, and whether anything speaks for the hit at all.
 
     ``calibrated`` keeps the store's own order within a search, on an absolute scale. A hit's evidence is e =
-    1 - (1 - c)(1 - b), from its cosine (c, scaled from `COSINE_OF_NOTHING` over `COSINE_SPAN`) and the share of the
-    query's words that it holds (b). Its relevance is the mean of two numbers that both fall with its rank: the store's
-    score times the best e of the search, and the best e of the hits from it downwards. So a nonsense query stays near
-    0, however well its best hit compares with the others.
+    1 - (1 - c)(1 - b), from its cosine (c, scaled by `nearness`) and the share of the query's words that it holds (b).
+    Its relevance is the mean of two numbers that both fall with its rank: the store's score times the best e of the
+    search, and the best e of the hits from it downwards. So a nonsense query stays near 0, however well its best hit
+    compares with the others.
 
     ``minmax``: the store's scores scaled over the candidates. ``sigmoid``: as calibrated, but scores that are logits
     (beyond [-1, 1]) become 1 / (1 + exp(-x)). What a store didn't rank is scored by shared words.
@@ -62,13 +64,13 @@ def relevance_of(query: str, hits: Sequence[MemoryHit], config: MemoryConfig) ->
     logits = bool(np.nanmax(np.abs(raw), initial=0.0) > 1 + _ROUNDING)
     if logits and config.relevance == "sigmoid":
         return np.where(unranked, share, sigmoid(raw)), np.ones(len(hits), bool)
-    near = np.clip((_cosines(hits, raw, logits) - COSINE_OF_NOTHING) / COSINE_SPAN, 0, 1)
-    near = np.nan_to_num(near, nan=0.0)
+    cosines = _cosines(hits, raw, logits)
+    near = nearness(cosines)
     order = np.nan_to_num(np.clip(sigmoid(raw) if logits else raw, 0, 1))
     evidence = np.where(unranked, 0.0, 1 - (1 - near) * (1 - np.clip(share, 0, 1)))
     relevance = np.where(unranked, share, _calibrated(order, evidence, _searches(hits)))
     blank = not tokens(query)  # "who am I?": nothing to judge by
-    return relevance, (near > 0) | (share > 0) | logits | blank
+    return relevance, (cosines > COSINE_OF_NOTHING) | (share > 0) | logits | blank
 
 
 def _array(hits: Sequence[MemoryHit], name: str) -> Floats:
@@ -89,6 +91,22 @@ def _cosines(hits: Sequence[MemoryHit], raw: Floats, logits: bool) -> Floats:
     own = _array(hits, "cosine")
     foreign = np.array(["cosine" not in hit.scores and "coverage" not in hit.scores for hit in hits], bool)
     return own if logits else np.where(foreign, raw, own)
+
+
+def nearness(cosines: Floats) -> Floats:
+    """Cosines scaled to [0, 1]: 0 is unrelated, 1 is as near as an answer; 0 where there is none.
+
+    The scale is MiniLM's, from `COSINE_OF_NOTHING` over `COSINE_SPAN`. The unrelated texts of other embedders lie
+    anywhere, often above 0.7. A search fetches more than it can answer with, so where the lower quartile of at least
+    `_ENOUGH_COSINES` candidates lies above `COSINE_OF_NOTHING`, it stands for what is unrelated, and what is left
+    between it and 1 is divided as MiniLM's is. That never makes a hit nearer than MiniLM's scale does.
+    """
+    known = cosines[~np.isnan(cosines)]
+    level = float(np.quantile(known, 0.25)) if len(known) >= _ENOUGH_COSINES else COSINE_OF_NOTHING
+    nothing = min(max(level, COSINE_OF_NOTHING), 1 - _ROUNDING)
+    span = COSINE_SPAN * (1 - nothing) / (1 - COSINE_OF_NOTHING)
+    near: Floats = np.nan_to_num(np.clip((cosines - nothing) / span, 0, 1), nan=0.0)
+    return near
 
 
 def _calibrated(order: Floats, evidence: Floats, searches: Sequence[Sequence[int]]) -> Floats:

@@ -19,6 +19,7 @@ from langmem_plus.config import MemoryConfig
 from langmem_plus.recall.rerank import (
     given_relevance,
     minmax,
+    nearness,
     question_of,
     recency_of,
     relevance_of,
@@ -53,6 +54,30 @@ def test_a_nonsense_query_is_not_relevant_however_its_best_hit_compares(hit: Mak
     assert kept == []
     assert {choice.id: choice.scores["relevance"] for choice in dropped} == {"a": 0.0, "b": 0.0}
     assert all("no word" in choice.reason for choice in dropped)
+
+
+def test_an_embedder_with_high_cosines_makes_nonsense_no_more_relevant(hit: MakeHit) -> None:
+    """Where unrelated texts lie at 0.7, the candidates' own cosines tell what is unrelated; an answer stands out."""
+    noise = [0.7 + 0.002 * place for place in range(20)]
+
+    def best(cosines: list[float]) -> float:
+        hits = [hit(str(place), scored(c / max(cosines), c, 0.0)) for place, c in enumerate(cosines)]
+        return float(relevance_of("flurbin zorblax", hits, CONFIG)[0].max())
+
+    assert best(noise) < 0.25
+    assert best([*noise, 0.9]) > 0.9
+    assert best([0.7, 0.72]) == 1.0, "so few candidates tell nothing, and MiniLM's scale is taken"
+
+
+@given(st.lists(st.floats(-1, 1) | st.just(math.nan), max_size=30))
+def test_candidates_never_make_a_hit_nearer_than_the_absolute_scale(cosines: list[float]) -> None:
+    """They can only lower it; within [0, 1], in the order of the cosines, and 0 where there is no cosine."""
+    near = nearness(np.array(cosines, np.float64))
+    alone = np.array([nearness(np.array([cosine]))[0] for cosine in cosines])
+    assert np.all((near >= 0) & (near <= alone + 1e-9))
+    assert np.all(near[np.isnan(np.array(cosines, np.float64))] == 0)
+    order = np.argsort(cosines)[: np.count_nonzero(~np.isnan(np.array(cosines, np.float64)))]
+    assert np.all(np.diff(near[order]) >= 0)
 
 
 def test_the_stores_order_is_kept_within_a_search(hit: MakeHit) -> None:
