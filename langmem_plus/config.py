@@ -205,6 +205,19 @@ class MemoryConfig(BaseSettings):
         return cls(**{**values, **overrides})
 
     @classmethod
+    def of(cls, value: Any) -> MemoryConfig:
+        """The settings that an argument ``config`` means; None reads the environment.
+
+        Raises:
+            ConfigError: it is something else.
+        """
+        if value is None:
+            return cls()
+        if not isinstance(value, MemoryConfig):
+            raise ConfigError(f"config is {value!r}: pass MemoryConfig(top_k=5, …), or leave it out.")
+        return value
+
+    @classmethod
     def preset(cls, name: str, **overrides: Any) -> MemoryConfig:
         """A published system's behaviour: ``agent-cli``, ``agent-cli-sigmoid``, ``theoria`` or ``agent-service``.
 

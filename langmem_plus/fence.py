@@ -20,6 +20,9 @@ def _lookalikes(delimiter: str) -> str:
     return _GAP.join(re.escape(letter) for letter in re.sub(r"[\W_]", "", delimiter))
 
 
+# Marks a reply, in its ``response_metadata``, that says nothing but what memory told it: it isn't recorded.
+QUOTED_FROM_MEMORY = "quoted_from_memory"
+
 _DELIMITER = re.compile(
     rf"{_OPENING}(?={_GAP}(?:[/／]{_GAP})?(?:{_lookalikes(CONTEXT_OPEN)}|{_lookalikes(HINT_OPEN)}))", re.IGNORECASE
 )

@@ -55,6 +55,12 @@ class Services:
     scope: Scope | Template | None = None
     clock: Callable[[], dt.datetime] = utc_now
 
+    def __post_init__(self) -> None:
+        if self.store is not None and not isinstance(self.store, BaseStore):
+            raise ConfigError(
+                f"store is {self.store!r}: pass a LangGraph store, such as MarkdownStore({str(self.store)!r})."
+            )
+
     def find_store(self) -> BaseStore:
         """The store of this run.
 

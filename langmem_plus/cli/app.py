@@ -38,7 +38,7 @@ from langmem_plus.errors import (
 )
 from langmem_plus.importers import read_messages
 from langmem_plus.providers import inventory
-from langmem_plus.records import Role, utc_now
+from langmem_plus.records import TURN_ROLES, Role, Scope, utc_now
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -66,6 +66,19 @@ def _config(file: Path | None, **changes: object) -> MemoryConfig:
 
 def _client(path: Path | None, config: MemoryConfig) -> MemoryClient:
     return MemoryClient(path or config.memory_path, config=config)
+
+
+def _reader(path: Path | None, config: MemoryConfig, scope: Scope, as_json: bool) -> MemoryClient:
+    """Open the memory for a command that only reads: where a folder's name was mistyped, none is made."""
+    folder = path or config.memory_path
+    if folder.is_dir():
+        return MemoryClient(folder, config=config)
+    if as_json:
+        print_json([])
+    raise NotFoundError(
+        f"there is no memory of {scope.user_id!r}: the folder {str(folder)!r} doesn't exist. Name another with --path, "
+        "or add something first."
+    )
 
 
 @app.command()
@@ -105,6 +118,8 @@ def add(
     """Remember a text: it is stored as a turn, and its facts are drawn out."""
     if text == "-":
         text = sys.stdin.read()
+    if not text.strip():
+        raise typer.BadParameter("it is empty: there is nothing to remember.", param_hint="TEXT")
     with _client(path, _config(config, background=False)) as client:
         records = client.add(text, user_id=user, space=space, thread_id=thread)
         waiting = [r for r in records if client.get(r.id, user_id=user, space=space).extracted is False]
@@ -137,7 +152,7 @@ def search(
     as_json: JsonOption = False,
 ) -> None:
     """Find memories, best first, with the score of each stage."""
-    with _client(path, _config(config)) as client:
+    with _reader(path, _config(config), Scope(user, space), as_json) as client:
         hits = client.search(query, user_id=user, space=space, thread_id=thread, k=k)
     if as_json:
         print_json([hit_json(hit) for hit in hits])
@@ -160,7 +175,7 @@ def list_records(
     as_json: JsonOption = False,
 ) -> None:
     """List memories, newest first."""
-    with _client(path, _config(config)) as client:
+    with _reader(path, _config(config), Scope(user, space), as_json) as client:
         wanted: Role | None = role  # type: ignore[assignment]  # the client checks it and names the roles
         records = client.list(user_id=user, space=space, thread_id=thread, role=wanted, limit=limit)
     if as_json:
@@ -182,13 +197,15 @@ def show(
     as_json: JsonOption = False,
 ) -> None:
     """Show everything about one memory, and the file it lives in."""
-    with _client(path, _config(config)) as client:
+    with _reader(path, _config(config), Scope(user, space), as_json) as client:
         record = client.get(record_id, user_id=user, space=space)
         file = client.path_of(record)
     if as_json:
         print_json({"record": record.to_value(), "file": str(file) if file else None})
     else:
-        console.print(record_sheet(record, file))
+        console.print(record_sheet(record))
+        if file:
+            console.print(f"file: {file}", soft_wrap=True)
 
 
 @app.command("import")
@@ -205,7 +222,7 @@ def import_file(
 ) -> None:
     """Import conversations with their own times. Run it again after an interruption: nothing is stored twice."""
     conversations = list(read_messages(file))
-    counts = {"conversations": len(conversations), "messages": 0, "stored": 0}
+    counts = {"conversations": len(conversations), "messages": 0, "stored": 0, "skipped": 0}
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with (
         _client(path, _config(config)) as client,
@@ -222,16 +239,18 @@ def import_file(
             )
             counts["messages"] += len(found.messages)
             counts["stored"] += len(stored)
+            counts["skipped"] += sum(m["role"] not in TURN_ROLES or not m["content"].strip() for m in found.messages)
             progress.advance(task, len(found.messages))
         progress.update(task, description="drawing out facts")
         drawn = client.flush(timeout=None)
+    known = counts["messages"] - counts["stored"] - counts["skipped"]
     if as_json:
-        print_json({**counts, "facts_pending": not drawn})
+        print_json({**counts, "known": known, "facts_pending": not drawn})
         return
-    known = counts["messages"] - counts["stored"]
+    left_out = {"were there already": known, "skipped (only what users and agents said is kept)": counts["skipped"]}
     console.print(
-        f"{counts['conversations']} conversations, {counts['messages']} messages: {counts['stored']} stored"
-        + (f", {known} were there already." if known else ".")
+        f"conversations: {counts['conversations']}, messages: {counts['messages']}, stored: {counts['stored']}"
+        + "".join(f", {number} {what}" for what, number in left_out.items() if number)
     )
 
 

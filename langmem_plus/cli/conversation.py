@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,6 +11,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessageChunk, HumanMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
+from rich.padding import Padding
 from rich.rule import Rule
 from rich.text import Text
 
@@ -21,7 +23,7 @@ from langmem_plus.graph import create_memory_graph
 from langmem_plus.providers import QuotingChatModel, make_chat_model
 from langmem_plus.records import MemoryReport
 
-DEMO_USER, DEMO_SPACE = "sam", "demo"
+DEMO_USER = "sam"
 DEMO: tuple[tuple[str, tuple[str, ...]], ...] = (
     (
         "monday",
@@ -103,19 +105,20 @@ class Conversation:
 def demo(path: Path, config: MemoryConfig) -> None:
     """Two threads with one user: the first teaches, the second is answered from memory."""
     with MemoryClient(path, config=config) as client:
+        space = _free_space(client)
         for number, (thread, messages) in enumerate(DEMO):
-            talk = Conversation(client, config, DEMO_USER, DEMO_SPACE, thread)
+            talk = Conversation(client, config, DEMO_USER, space, thread)
             if number == 0:
                 _introduce(talk, path)
             console.print(Rule(f"thread {thread!r}", align="left", style="bold"))
-            known = _facts(client)
+            known = _facts(client, space)
             for message in messages:
                 console.print(Text.assemble(("you    ", "bold cyan"), message))
-                for line in report_lines(talk.say(message)):
-                    console.print(Text("       ").append(line))
+                for line in report_lines(talk.say(message), brief=True):
+                    console.print(Padding(line, (0, 0, 0, 7)))
                 client.flush()
-                known = _show_changes(known, _facts(client))
-        records = client.list(user_id=DEMO_USER, space=DEMO_SPACE, role="memory")
+                known = _show_changes(known, _facts(client, space))
+        records = client.list(user_id=DEMO_USER, space=space, role="memory")
         console.print(Rule("what is known now", align="left", style="bold"))
         console.print(record_table(records))
         if records:
@@ -123,8 +126,8 @@ def demo(path: Path, config: MemoryConfig) -> None:
             console.print(f"\nEach memory is a file, e.g. {file}", soft_wrap=True)
             console.print(
                 "Edit it in any editor, then ask:\n"
-                f'  langmem-plus search "where do I live?" --user {DEMO_USER} --space {DEMO_SPACE} --path {path}\n'
-                f"  langmem-plus chat --user {DEMO_USER} --space {DEMO_SPACE} --path {path}",
+                f'  langmem-plus search "where do I live?" --user {DEMO_USER} --space {space} --path {path}\n'
+                f"  langmem-plus chat --user {DEMO_USER} --space {space} --path {path}",
                 soft_wrap=True,
             )
 
@@ -166,8 +169,14 @@ def _introduce(talk: Conversation, path: Path) -> None:
     console.print(f"Memory of {talk.user_id!r}, space {talk.space!r}, in {path}", style="dim")
 
 
-def _facts(client: MemoryClient) -> dict[str, str]:
-    records = client.list(user_id=DEMO_USER, space=DEMO_SPACE, role="memory", limit=1000)
+def _free_space(client: MemoryClient) -> str:
+    """A space that nothing was said in yet, so that the demo shows the same when it is run again."""
+    names = itertools.chain(["demo"], (f"demo-{number}" for number in itertools.count(2)))
+    return next(name for name in names if not client.list(user_id=DEMO_USER, space=name, limit=1))
+
+
+def _facts(client: MemoryClient, space: str) -> dict[str, str]:
+    records = client.list(user_id=DEMO_USER, space=space, role="memory", limit=1000)
     return {record.id: record.text for record in records}
 
 
@@ -177,5 +186,5 @@ def _show_changes(before: dict[str, str], after: dict[str, str]) -> dict[str, st
         *(("retired", "yellow", text) for key, text in before.items() if key not in after),
     )
     for what, style, text in changes:
-        console.print(Text.assemble("       ", (f"{what:<11}", style), text))
+        console.print(Padding(Text.assemble((f"{what:<11}", style), text), (0, 0, 0, 7)))
     return after

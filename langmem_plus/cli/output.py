@@ -7,7 +7,6 @@ import logging
 import re
 from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -102,7 +101,7 @@ def one_line(text: str) -> str:
     return _CONTROL.sub("", " ".join(text.split()))
 
 
-def record_sheet(record: MemoryRecord, path: Path | None) -> Table:
+def record_sheet(record: MemoryRecord) -> Table:
     """Everything about one record; fields without a value are left out."""
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_column(style="bold")
@@ -111,21 +110,22 @@ def record_sheet(record: MemoryRecord, path: Path | None) -> Table:
         if value not in (None, [], {}, "", False) or name in ("importance", "status"):
             shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
             table.add_row(name, "\n".join(map(one_line, shown.splitlines())))
-    if path is not None:
-        table.add_row("file", str(path))
     return table
 
 
-def report_lines(report: MemoryReport, *, all_choices: bool = False) -> list[Text]:
+def report_lines(report: MemoryReport, *, all_choices: bool = False, brief: bool = False) -> list[Text]:
     """A recall's report in a few lines: the plan, what was recalled and why, what was left out, the time it took.
 
     Args:
         report: the report of a run.
         all_choices: also tell each record that was left out, instead of their number by reason.
+        brief: tell what was recalled and why, and nothing else.
     """
     lines = [Text.assemble(("plan       ", "dim"), f"{report.strategy} – {report.reason}")]
     left_out = [choice for choice in report.choices if not choice.kept]
     lines += [_choice_line("recalled   ", "green", choice) for choice in report.choices if choice.kept]
+    if brief:
+        return lines[1:] + [Text.assemble(("warning    ", "yellow"), warning) for warning in report.warnings]
     if all_choices:
         lines += [_choice_line("left out   ", "dim", choice) for choice in left_out]
     elif left_out:

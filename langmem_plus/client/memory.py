@@ -51,7 +51,7 @@ class MemoryClient:
         model: str | BaseChatModel | None = None,
         config: MemoryConfig | None = None,
     ) -> None:
-        self.config = config or MemoryConfig()
+        self.config = MemoryConfig.of(config)
         self._own = not isinstance(store, BaseStore)
         self.store: BaseStore = store if isinstance(store, BaseStore) else _open_store(store, self.config)
         self._services = make_services(store=self.store, model=model, config=self.config)

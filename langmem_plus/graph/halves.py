@@ -95,7 +95,7 @@ def make_services(
     reranker: Reranker | None = None,
 ) -> Services:
     """Turn the arguments of a public function into what the nodes share."""
-    config = config or MemoryConfig()
+    config = MemoryConfig.of(config)
     return Services(
         config=config,
         store=store,

@@ -12,7 +12,7 @@ from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, Huma
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from langchain_core.runnables import Runnable
 
-from langmem_plus.fence import strip_context
+from langmem_plus.fence import QUOTED_FROM_MEMORY, strip_context
 from langmem_plus.prompts import CONTEXT_CLOSE, CONTEXT_OPEN
 from langmem_plus.text import tokens
 
@@ -26,10 +26,14 @@ _BLOCK = re.compile(rf"{re.escape(CONTEXT_OPEN)}(.*?){re.escape(CONTEXT_CLOSE)}"
 _LINE = re.compile(r"^\[(?P<role>\w+)\] (?P<text>.*?)(?: \((?P<day>\d{4}-\d{2}-\d{2})[^()]*\))?$", re.MULTILINE)
 
 
+_MARK = {QUOTED_FROM_MEMORY: True}
+
+
 class QuotingChatModel(BaseChatModel):
     """Answers with the recalled memories that share most words with the message, and says that it is no language model.
 
-    It streams word by word. Tools may be bound to it; it never calls one.
+    Its replies are marked as quotes, so that they aren't recorded as something new. It streams word by word. Tools may
+    be bound to it; it never calls one.
 
     Example:
         >>> QuotingChatModel().invoke("Hello").text
@@ -57,7 +61,9 @@ class QuotingChatModel(BaseChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
-        return ChatResult(generations=[ChatGeneration(message=AIMessage(quote_memories(messages)))])
+        return ChatResult(
+            generations=[ChatGeneration(message=AIMessage(quote_memories(messages), response_metadata=dict(_MARK)))]
+        )
 
     def _stream(
         self,
@@ -68,7 +74,9 @@ class QuotingChatModel(BaseChatModel):
     ) -> Iterator[ChatGenerationChunk]:
         for piece in re.findall(r"\s*\S+", quote_memories(messages)):
             yield ChatGenerationChunk(message=AIMessageChunk(content=piece))
-        yield ChatGenerationChunk(message=AIMessageChunk(content="", chunk_position="last"))
+        yield ChatGenerationChunk(
+            message=AIMessageChunk(content="", response_metadata=dict(_MARK), chunk_position="last")
+        )
 
     async def _astream(
         self,

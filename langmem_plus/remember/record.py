@@ -22,7 +22,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import TypeAdapter, ValidationError
 
 from langmem_plus.config import MemoryConfig
-from langmem_plus.fence import strip_context
+from langmem_plus.fence import QUOTED_FROM_MEMORY, strip_context
 from langmem_plus.records import MemoryRecord, MemoryReport, Scope, Time, record_id
 from langmem_plus.remember.steps import Steps, arun_steps, get_records, put, run_steps, write
 from langmem_plus.services import Services, Update, stage
@@ -126,6 +126,8 @@ def make_turns(
     found = []
     for place, message in enumerate(messages, position):
         text = strip_context(message_text(message)).strip()
+        if message.response_metadata.get(QUOTED_FROM_MEMORY):
+            continue
         if not isinstance(message, kind) or not text or message.additional_kwargs.get("lc_source"):
             continue  # lc_source marks what LangChain's own middleware wrote in the user's name
         digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
