@@ -30,6 +30,34 @@ ASKED_AFTER = re.compile(
     r"please)?[\s.!]{0,9}$|[，,。]?\s*(?:请)?(?:记住|别忘了)[。!！]?$",
     re.IGNORECASE,
 )
+_KEEP = r"(?:remember|memori[sz]e|save|store|keep|note|record|log|write down)"
+_NOT = (
+    r"(?:don['’]t|do not|never|no need to|you (?:don['’]t|do not) (?:have|need) to|"
+    r"(?:you )?(?:shouldn['’]t|mustn['’]t)|"
+    r"I(?:['’]d)? (?:(?:really )?(?:don['’]t|do not|wouldn['’]t)) (?:want|like) you to|"
+    r"I(?:['’]d)? (?:prefer|rather|want|like) (?:(?:that )?you |you to )?not(?: to)?|(?:please )?not to|refrain from)"
+)
+# "Don't remember …": nothing of the sentence is to be kept.
+UNWANTED = re.compile(
+    rf"{_POLITE}(?:{_NOT} (?:ever )?{_KEEP}(?:ing)?(?: (?:down|in (?:your )?memory))?"
+    r"(?: (?:this|that|it|these|any of (?:this|that))(?: (?:down|for later|in (?:your )?memory))?(?=\s*(?:[:,–—-]|$))|"
+    r" (?:that|the fact|what)\b|(?:(?<=remember)|(?<=memori[sz]e)|(?<=save)|(?<=store))(?= (?:my|our)\b)|"
+    r"(?= (?:I|we|I['’]\w+)\b)|"
+    r"\s*[:,–—-])|"
+    r"(?:off the record|just between us)\b|"
+    r"(?:merk|notier|speicher)\w*(?: dir)?(?: bitte)?(?: das)? (?:bitte )?nicht\b|behalte(?: bitte)?(?: das)? nicht\b|"
+    r"ne (?:retiens|note|notez|enregistre|mémorise)(?:z)? pas\b|"
+    r"no (?:recuerdes|guardes|apuntes|anotes|memorices)\b|"
+    r"(?:不要|别|不用|不必)(?:帮我)?(?:记住|记下|记录|保存|存))",
+    re.IGNORECASE,
+)
+# "…, but don't save that": nor of a sentence that ends so.
+UNWANTED_AFTER = re.compile(
+    rf"(?:\b(?:please |but |so |and |just )?{_NOT} {_KEEP}(?:ing)? (?:this|that|it)(?: (?:down|please))?|"
+    r"\b(?:but )?off the record|(?:bitte )?merk dir das (?:bitte )?nicht|(?:请)?(?:不要|别|不用)(?:记住|记下来?|保存))"
+    r"[\s.!。！]{0,9}$",
+    re.IGNORECASE,
+)
 # "Forget that …": what follows is to be forgotten.
 FORGET = re.compile(
     rf"{_POLITE}(?:forget|stop remembering|(?:delete|erase|remove|drop) (?:from (?:your )?memory|the (?:memory|note|"

@@ -10,13 +10,15 @@ import re
 from dataclasses import dataclass
 
 from langmem_plus.prompts import FactKind
-from langmem_plus.remember.asked import ASKED, ASKED_AFTER, FORGET
+from langmem_plus.remember.asked import ASKED, ASKED_AFTER, FORGET, UNWANTED, UNWANTED_AFTER
 from langmem_plus.remember.cues import CUES
+from langmem_plus.remember.reported import without_reports
 from langmem_plus.remember.sentences import (
     LONGEST_STATEMENT,
     clauses,
     ends_question,
     opens_question,
+    own_words,
     sentences,
     strip_lead,
 )
@@ -82,7 +84,7 @@ class Statement:
 def find_statements(text: str, limit: int) -> list[Statement]:
     """The statements of a turn, at most ``limit``: the weightiest, in the order in which they were said."""
     found: dict[str, Statement] = {}
-    for sentence in sentences(text):
+    for sentence in _wanted(sentences(without_reports(own_words(text)))):
         for statement in _of_sentence(sentence):
             found.setdefault(statement.text, statement)
     ranked = sorted(found.values(), key=lambda item: (not item.asked, -item.weight))[:limit]
@@ -98,6 +100,25 @@ def forget_requests(text: str) -> list[str]:
         if match and len(words(clause[match.end() :])) > 1:
             found.append(_trim(clause[match.end() :]))
     return found
+
+
+def _wanted(said: list[str]) -> list[str]:
+    """The sentences without those that the user asks not to keep.
+
+    "Don't save this" alone means the sentence before, or the next one where none was before or a colon follows.
+    """
+    kept: list[str] = []
+    skips_next = False
+    for sentence in said:
+        clause = strip_lead(sentence)
+        alone = UNWANTED_AFTER.fullmatch(clause) is not None
+        unwanted = alone or UNWANTED.match(clause) or UNWANTED_AFTER.search(clause)
+        if not unwanted and not skips_next:
+            kept.append(sentence)
+        skips_next = bool(unwanted) and (clause.endswith((":", "：")) or (alone and not kept))
+        if alone:
+            kept = kept[:-1]
+    return kept
 
 
 def _of_sentence(sentence: str) -> list[Statement]:

@@ -138,6 +138,35 @@ def test_what_the_user_asks_to_keep_is_marked(turn: str, kept: str) -> None:
     assert statement.text.endswith(kept)
 
 
+@pytest.mark.parametrize(
+    ("turn", "kept"),
+    [
+        ("Don't remember this: I like jazz", []),
+        ("Don't remember this:\nI like jazz", []),
+        ("Don't save this. I like jazz.", []),
+        ("Please don't save that I live in Bern.", []),
+        ("Don't store that my cat is called Pixie.", []),
+        ("I don't want you to remember that I like jazz and I live in Bern", []),
+        ("You don't need to remember this: I like jazz", []),
+        ("Never note that I am vegan.", []),
+        ("Don't save: my phone number is 123", []),
+        ("I like jazz, but don't remember that.", []),
+        ("I live in Bern. I like jazz. Don't save that. I own a boat.", ["I live in Bern.", "I own a boat."]),
+        ("Off the record: I hate my job.", []),
+        ("Merk dir nicht, dass ich in Bern wohne: ich wohne in Bern.", []),
+        ("Ne retiens pas ça : j'habite à Lyon", []),
+        ("No recuerdes esto: vivo en Madrid", []),
+        ("别记住我喜欢爵士。", []),
+        ("Don't remember this: I like jazz. I live in Bern.", ["I live in Bern."]),
+        ("Don't forget that I like jazz", ["I like jazz"]),
+        ("I don't save money but I own a boat", ["I own a boat"]),
+    ],
+)
+def test_what_the_user_asks_not_to_keep_is_no_fact(turn: str, kept: list[str]) -> None:
+    """A negated wish to remember drops its sentence, nothing else."""
+    assert [text.removeprefix("but ") for text in texts(turn)] == kept
+
+
 @pytest.mark.parametrize("turn", ["Do you remember my dog?", "I remember when we met.", "Remember when I got lost?"])
 def test_reminiscence_asks_for_nothing(turn: str) -> None:
     """Remembering aloud isn't a wish to keep something."""
