@@ -35,7 +35,7 @@ class Afterwards:
     def __init__(self, services: Services) -> None:
         strict = services.config.strict or services.config.background
         self._services = replace(services, config=services.config.replace(strict=strict))
-        self._graph = build_remember_graph(self._services)
+        self._graph = build_remember_graph(self._services, recorded=True)
 
     def submit(self, scope: Scope, store: BaseStore) -> None:
         """Draw facts out soon; returns at once. Calls for one thread that still wait are done together."""

@@ -28,6 +28,7 @@ from langmem_plus.records import MemoryHit, MemoryRecord, Plan, Scope
 from langmem_plus.remember.evict import evict_node
 from langmem_plus.remember.extract import extract_node
 from langmem_plus.remember.reconcile import reconcile_node
+from langmem_plus.remember.record import record_node
 from langmem_plus.remember.summarize import summarize_node
 from langmem_plus.services import Reranker, Services, Template, Update
 from langmem_plus.state import MemoryState
@@ -57,7 +58,7 @@ class Messages(TypedDict):
 
 
 class Nothing(TypedDict, total=False):
-    """The remember graph needs no input: what is to be done stands in the store."""
+    """The remember graph needs no input where the turns stand in the store already."""
 
     messages: Annotated[list[AnyMessage], add_messages]
 
@@ -132,11 +133,12 @@ def build_recall_graph(services: Services) -> Graph:
     return builder.compile(name="recall")
 
 
-def build_remember_graph(services: Services) -> Graph:
-    """The remember graph over services that exist already."""
+def build_remember_graph(services: Services, *, recorded: bool) -> Graph:
+    """The remember graph over services that exist already; where the turns are ``recorded``, it begins after that."""
     builder = StateGraph(MemoryState, input_schema=Nothing, output_schema=Remembered)
-    builder.add_sequence(stages(REMEMBER, services))
-    builder.add_edge(START, REMEMBER[0][0]).add_edge(REMEMBER[-1][0], END)
+    nodes = REMEMBER if recorded else (("record", record_node), *REMEMBER)
+    builder.add_sequence(stages(nodes, services))
+    builder.add_edge(START, nodes[0][0]).add_edge(nodes[-1][0], END)
     return builder.compile(name="remember")
 
 
@@ -168,7 +170,10 @@ def create_remember_graph(
     config: MemoryConfig | None = None,
     scope: Scope | Template | None = None,
 ) -> Graph:
-    """A graph ``extract → reconcile → summarize → evict`` that works off the turns that wait in the store.
+    """A graph ``record → extract → reconcile → summarize → evict``: what was said becomes memory.
+
+    As a subgraph after the agent it stores the user's last words in ``messages`` and the reply to them, once, and draws
+    facts out of every turn that waits in the store; without messages it does only the latter.
 
     Args:
         store: where memories are kept; None uses the store of the parent graph or of the platform.
@@ -176,4 +181,5 @@ def create_remember_graph(
         config: the settings; None reads them from the environment.
         scope: as in `create_recall_graph`.
     """
-    return build_remember_graph(make_services(store=store, model=model, config=config, scope=scope))
+    services = make_services(store=store, model=model, config=config, scope=scope)
+    return build_remember_graph(services, recorded=False)

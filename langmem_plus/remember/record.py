@@ -12,11 +12,11 @@ import datetime as dt
 import hashlib
 import uuid
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, cast
 from weakref import WeakKeyDictionary
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
-from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import TypeAdapter, ValidationError
@@ -258,3 +258,31 @@ def record_assistant_node(services: Services) -> Runnable[MemoryState, Update]:
 
 def _counted(name: str, count: int) -> Update:
     return {"memory_report": MemoryReport(counts={name: count})}
+
+
+def record_node(services: Services) -> Runnable[MemoryState, Update]:
+    """Store a whole turn once it is over, for a graph that has no node before the agent: the user's last words, and
+    what followed them. Without messages there is nothing to store.
+    """
+    user, reply = record_user_node(services), record_assistant_node(services)
+
+    def asked(state: MemoryState) -> MemoryState | None:
+        messages = list(state.get("messages") or [])
+        places = [place for place, message in enumerate(messages) if isinstance(message, HumanMessage)]
+        return {**state, "messages": messages[: places[-1] + 1]} if places else None
+
+    def run(state: MemoryState, config: RunnableConfig) -> Update:
+        before = asked(state)
+        if before is None:
+            return {}
+        update = user.invoke(before, config)
+        return {**update, **reply.invoke(cast(MemoryState, {**state, **update}), config)}
+
+    async def arun(state: MemoryState, config: RunnableConfig) -> Update:
+        before = asked(state)
+        if before is None:
+            return {}
+        update = await user.ainvoke(before, config)
+        return {**update, **await reply.ainvoke(cast(MemoryState, {**state, **update}), config)}
+
+    return RunnableLambda(run, arun, name="record")
