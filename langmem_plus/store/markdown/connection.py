@@ -156,10 +156,22 @@ class Connection:
     @contextlib.contextmanager
     def writing(self) -> Iterator[None]:
         """One write transaction: all or nothing."""
-        self.db.execute("BEGIN IMMEDIATE")
+        with self._transaction():
+            # The first statement takes the lock, on the index alone: vectors may be written meanwhile.
+            self.db.execute("DELETE FROM gone WHERE seq <= (SELECT max(seq) FROM gone) - ?", (REMEMBERED_DROPS,))
+            yield
+
+    @contextlib.contextmanager
+    def writing_vectors(self) -> Iterator[None]:
+        """One write transaction on the vectors, which waits for no other one on the index."""
+        with self._transaction():
+            yield
+
+    @contextlib.contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self.db.execute("BEGIN")
         try:
             yield
-            self.db.execute("DELETE FROM gone WHERE seq <= (SELECT max(seq) FROM gone) - ?", (REMEMBERED_DROPS,))
             self.db.execute("COMMIT")
         except BaseException:
             if self.db.in_transaction:

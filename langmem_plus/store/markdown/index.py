@@ -20,14 +20,39 @@ from langmem_plus.store.markdown.vectors import Vectors
 
 _COLUMNS = "id, key, path, value, created_at, updated_at, indexing, last_scores"
 _PAGE = 500
+# What FTS5's bm25 takes for the rarity of a term that at least half of the items hold.
+_LEAST_RARITY = 1e-6
 DUPLICATE = "duplicate"
 UNREADABLE = "unreadable"
 REMOVED = "removed"
 
 Place = tuple[str, str, int]
 """A turn's thread, its place there, and the id of its first version."""
+Matches = list[tuple[int, float]]
+"""Items and how well they match."""
 Outline = tuple[int, str | None, str | None, str | None, str | None, int]
 """An item's id, role, status, thread, place and the id of its first version."""
+
+
+def rarity(total: int, frequencies: Mapping[str, int]) -> dict[str, float]:
+    """The inverse document frequency of each term, above 0 also for a term that every item holds.
+
+    Source: Lucene's BM25Similarity.
+    """
+    return {term: math.log(1 + (total - held + 0.5) / (held + 0.5)) for term, held in frequencies.items()}
+
+
+def narrowed(condition: Mapping[str, Any] | None) -> tuple[str, list[Any]]:
+    """What the database can tell of a filter beforehand; every condition is checked again on the values."""
+    clauses, values = ["1"], []
+    for name in ("role", "status", "thread_id"):
+        wanted = (condition or {}).get(name)
+        operators = wanted if isinstance(wanted, Mapping) else {"$eq": wanted} if isinstance(wanted, str) else {}
+        for operator, sql in (("$eq", "IS"), ("$ne", "IS NOT")):
+            if isinstance(operators.get(operator), str):
+                clauses.append(f"{name} {sql} ?")
+                values.append(to_sql(operators[operator]))
+    return " AND ".join(clauses), values
 
 
 @dataclass(frozen=True)
@@ -117,7 +142,7 @@ class Index(Connection):
         """The keys of the turns whose facts haven't been drawn out, oldest first."""
         return [from_sql(key) for (key,) in self.db.execute("SELECT key FROM items WHERE pending ORDER BY id")]
 
-    def match(self, table: str, terms: Iterable[str], limit: int) -> list[tuple[int, float]]:
+    def match(self, table: str, terms: Iterable[str], limit: int) -> Matches:
         """The ids and BM25 scores (larger is better) of the items that hold any of the terms, best first; all of them
         for a negative limit.
         """
@@ -127,15 +152,29 @@ class Index(Connection):
         sql = f"SELECT rowid, -rank FROM {table} WHERE {table} MATCH ? ORDER BY rank LIMIT ?"
         return list(self.db.execute(sql, (query, limit)))
 
-    def rarity(self, terms: Iterable[str]) -> dict[str, float]:
-        """The inverse document frequency of each term, BM25's, above 0 also for a term that every item holds."""
+    def match_weighted(self, table: str, weights: Mapping[str, float]) -> Matches:
+        """As `match`, with a weight for each term instead of its rarity in this index alone; in no order.
+
+        One index of a search over many would else give most points for words that are rare in it by accident.
+        """
+        total = self.db.execute(f"SELECT count(*) FROM {table}_docsize").fetchone()[0]
+        scores: dict[int, float] = {}
+        for term, weight in weights.items():
+            sql = f"SELECT rowid, -rank FROM {table} WHERE {table} MATCH ?"
+            found = list(self.db.execute(sql, (f'"{term}"',)))
+            own = max(math.log((total - len(found) + 0.5) / (len(found) + 0.5)), _LEAST_RARITY)
+            for row_id, score in found:
+                scores[row_id] = scores.get(row_id, 0.0) + score / own * weight
+        return list(scores.items())
+
+    def frequencies(self, terms: Iterable[str]) -> tuple[int, dict[str, int]]:
+        """The number of items, and of those that hold each term."""
         total = self.count()
         found = {}
         for term in set(terms):
             row = self.db.execute("SELECT doc FROM vocabulary WHERE term=?", (term,)).fetchone()
-            holding = min(row[0], total) if row else 0
-            found[term] = math.log(1 + (total - holding + 0.5) / (holding + 0.5))
-        return found
+            found[term] = min(row[0], total) if row else 0
+        return total, found
 
     def tokens(self, ids: Sequence[int], table: str = "words") -> dict[int, str]:
         """The search tokens of items."""

@@ -16,11 +16,11 @@ from langmem_plus.config import MemoryConfig
 from langmem_plus.errors import StoreError
 from langmem_plus.store.markdown import pending, planning
 from langmem_plus.store.markdown.catalog import Catalog
-from langmem_plus.store.markdown.connection import is_busy, is_outside, to_sql
+from langmem_plus.store.markdown.connection import is_busy, is_outside
 from langmem_plus.store.markdown.database import Database
 from langmem_plus.store.markdown.describe import Description, describe, text_hash
 from langmem_plus.store.markdown.files import Namespace, Stamp, journals
-from langmem_plus.store.markdown.index import REMOVED, UNREADABLE, Index, Row
+from langmem_plus.store.markdown.index import REMOVED, UNREADABLE, Index, Matches, Row, narrowed, rarity
 from langmem_plus.store.markdown.layout import Layout
 from langmem_plus.store.markdown.planning import Step, Write
 from langmem_plus.store.markdown.sync import bring_in_step
@@ -132,7 +132,7 @@ class OpenNamespace:
                 ) from error
             logger.warning("the index of %s can't follow its files now: %s", self.namespace, error)
             return
-        if first or changed:
+        if (first or changed) and not index.in_memory:
             self._remind(index.pending(), all_of_them=True)
 
     def is_interrupted(self) -> bool:
@@ -222,7 +222,7 @@ class OpenNamespace:
     def newest(self, condition: Mapping[str, Any] | None) -> Iterator[tuple[Row, dict[str, Any]]]:
         """The items that meet a filter, newest update first, with their values, read page by page."""
         before: tuple[str, int] | None = None
-        where, values = _narrow(condition)
+        where, values = narrowed(condition)
         while self.exists:
             page = self._use(lambda index, at=before: self._in_step(index).newest(at, where, values))  # type: ignore[misc]
             for row in page:
@@ -256,39 +256,53 @@ class OpenNamespace:
         model, rows = self._model, {text_hash(text): vector.tobytes() for text, vector in vectors.items()}
 
         def write(index: Index) -> None:
-            with index.writing():
+            with index.writing_vectors():
                 index.vectors.put(model, rows)
 
         self._use(write)
 
-    def search(self, terms: Sequence[str], query: Floats | None, condition: Mapping[str, Any] | None) -> Found:
-        """The raw scores of the items that can meet a filter."""
+    def frequencies(self, terms: Sequence[str]) -> tuple[int, dict[str, int]]:
+        """The number of items, and of those that hold each term."""
+        nothing = (0, dict.fromkeys(terms, 0))
+        return self._use(lambda index: self._in_step(index).frequencies(terms)) if self.exists else nothing
+
+    def search(
+        self,
+        terms: Sequence[str],
+        query: Floats | None,
+        condition: Mapping[str, Any] | None,
+        weights: Mapping[str, float] | None,
+    ) -> Found:
+        """The raw scores of the items that can meet a filter; ``weights`` of the terms where several namespaces are
+        searched.
+        """
 
         def read(index: Index) -> Found:
             self._in_step(index)
             with index.reading():
                 self._catalog.refresh(index)
-                return Found(self._leg(index, terms, query, condition), index.identity)
+                # What a filter leaves may rank far down, so with one the words' ranking isn't cut.
+                pool = -1 if condition else self._config.keyword_pool
+                words, windows = (
+                    index.match(table, terms, pool) if weights is None else index.match_weighted(table, weights)
+                    for table in ("words", "windows")
+                )
+                return Found(self._leg(words, windows, query, condition), index.identity)
 
         return self._use(read) if self.exists else Found(Leg.empty(), 0)
 
-    def _leg(
-        self, index: Index, terms: Sequence[str], query: Floats | None, condition: Mapping[str, Any] | None
-    ) -> Leg:
+    def _leg(self, words: Matches, windows: Matches, query: Floats | None, condition: Mapping[str, Any] | None) -> Leg:
         catalog = self._catalog
-        # What a filter leaves may rank far down, so with one the words' ranking isn't cut.
-        pool = -1 if condition else self._config.keyword_pool
         rows = catalog.select(condition)
-        words = catalog.spread(rows, index.match("words", terms, pool))
-        windows = catalog.spread(rows, index.match("windows", terms, pool))
+        columns = [catalog.spread(rows, words), catalog.spread(rows, windows)]
         if query is None:
-            cosine = window_cosine = np.full(len(rows), np.nan, np.float32)
+            columns += [np.full(len(rows), np.nan, np.float32)] * 2
         else:
-            cosine, window_cosine = catalog.cosines(rows, query)
-        found = np.isfinite(words) | np.isfinite(windows) | np.isfinite(cosine)
+            columns += catalog.cosines(rows, query)
+        found = np.isfinite(columns[0]) | np.isfinite(columns[1]) | np.isfinite(columns[2])
         # Newer first among equals: the fusion keeps the order of the rows.
         kept = np.flatnonzero(found)[::-1]
-        return Leg(catalog.ids(rows[kept]), *(column[kept] for column in (words, windows, cosine, window_cosine)))
+        return Leg(catalog.ids(rows[kept]), *(column[kept] for column in columns))
 
     def load(self, ids: Sequence[int], identity: int) -> dict[int, Row]:
         """Items by their ids in the index of that identity; none where it was built anew since."""
@@ -302,12 +316,12 @@ class OpenNamespace:
         def read(index: Index) -> Details:
             with index.reading():
                 self._catalog.refresh(index)
-                rarity, held = index.rarity(terms), index.tokens(ids)
-            total = sum(rarity.values())
+                shares, held = rarity(*index.frequencies(terms)), index.tokens(ids)
+            total = sum(shares.values())
             coverage = {}
             for row_id, tokens in held.items():
                 words = set(tokens.split())
-                coverage[row_id] = sum(share for term, share in rarity.items() if term in words) / total if total else 0
+                coverage[row_id] = sum(share for term, share in shares.items() if term in words) / total if total else 0
             vectors = {} if query is None else self._catalog.nearest_vectors(ids, query)
             return Details(vectors, coverage)
 
@@ -323,16 +337,3 @@ class OpenNamespace:
         with contextlib.suppress(StoreError), self._database.trying() as mine:
             if mine and self.exists:
                 self._use(write)
-
-
-def _narrow(condition: Mapping[str, Any] | None) -> tuple[str, list[Any]]:
-    """What the database can tell of a filter beforehand; every condition is checked again on the values."""
-    clauses, values = ["1"], []
-    for name in ("role", "status", "thread_id"):
-        wanted = (condition or {}).get(name)
-        operators = wanted if isinstance(wanted, Mapping) else {"$eq": wanted} if isinstance(wanted, str) else {}
-        for operator, sql in (("$eq", "IS"), ("$ne", "IS NOT")):
-            if isinstance(operators.get(operator), str):
-                clauses.append(f"{name} {sql} ?")
-                values.append(to_sql(operators[operator]))
-    return " AND ".join(clauses), values

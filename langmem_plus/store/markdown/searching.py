@@ -13,7 +13,7 @@ from langgraph.store.base import SearchItem, SearchOp
 from langmem_plus.config import MemoryConfig
 from langmem_plus.records import parse_time
 from langmem_plus.store.markdown.files import Namespace
-from langmem_plus.store.markdown.index import Row
+from langmem_plus.store.markdown.index import Row, rarity
 from langmem_plus.store.markdown.namespace import OpenNamespace
 from langmem_plus.store.search import Floats, Fused, RankedItem, fuse, matches
 from langmem_plus.text import tokens
@@ -96,7 +96,8 @@ class _Ranked:
         config: MemoryConfig,
     ) -> None:
         self._rooms, self._filter = rooms, op.filter
-        self._found = [room.search(terms, query, op.filter) for room in rooms]
+        weights = _common_rarity(rooms, terms) if len(rooms) > 1 else None
+        self._found = [room.search(terms, query, op.filter, weights) for room in rooms]
         legs = [found.leg for found in self._found]
         self._ids = np.concatenate([leg.ids for leg in legs]) if legs else np.empty(0, np.int64)
         self._ends = np.cumsum([len(leg.ids) for leg in legs])
@@ -128,6 +129,13 @@ class _Ranked:
                 value = row.load_value()
                 if matches(value, self._filter):
                     yield int(position), self._rooms[owner], row, value
+
+
+def _common_rarity(rooms: Sequence[OpenNamespace], terms: Sequence[str]) -> dict[str, float]:
+    """How rare each term is in all the namespaces together."""
+    counts = [room.frequencies(terms) for room in rooms]
+    held = {term: sum(found[term] for _, found in counts) for term in dict.fromkeys(terms)}
+    return rarity(sum(total for total, _ in counts), held)
 
 
 def _ranked_items(chosen: Sequence[Chosen], fused: Fused, terms: list[str], query: Floats | None) -> list[SearchItem]:

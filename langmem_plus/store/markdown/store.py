@@ -33,7 +33,7 @@ from langmem_plus.store.batches import Batch, list_namespaces, read_batch
 from langmem_plus.store.embedding import Needs, TextEmbedder, Vectors
 from langmem_plus.store.markdown import pending
 from langmem_plus.store.markdown.describe import searched_texts
-from langmem_plus.store.markdown.files import Namespace, carried_out
+from langmem_plus.store.markdown.files import Namespace, Stamp, carried_out
 from langmem_plus.store.markdown.layout import Layout
 from langmem_plus.store.markdown.namespace import InterruptedBatchError, OpenNamespace
 from langmem_plus.store.markdown.planning import Write, actions
@@ -274,10 +274,12 @@ class MarkdownStore(BaseStore):
                 planned.append((room, room.plan(writes)))
             todo = [action for room, steps in planned for action in actions(room.namespace, steps)]
             with carried_out(self._layout, todo, durable=self.config.durable) as stamps:
-                done = {(a.namespace, a.path): stamp for a, stamp in zip(todo, stamps, strict=True) if stamp}
+                written: dict[Namespace, dict[str, Stamp]] = {}
+                for action, stamp in zip(todo, stamps, strict=True):
+                    if stamp is not None:
+                        written.setdefault(action.namespace, {})[action.path] = stamp
                 for room, steps in planned:
-                    own = {path: stamp for (namespace, path), stamp in done.items() if namespace == room.namespace}
-                    room.commit(steps, own, vectors)
+                    room.commit(steps, written.get(room.namespace, {}), vectors)
 
     def _below(self, prefix: Namespace) -> list[OpenNamespace]:
         return [self._rooms.get(namespace) for namespace, _ in sorted(self._layout.find_namespaces(prefix))]

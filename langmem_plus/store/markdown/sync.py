@@ -40,9 +40,9 @@ class _Read:
         return self.entry.updated_at, self.stamp.mtime, self.path
 
 
-def scan(folder: Path) -> dict[str, Stamp]:
-    """Every Markdown file of a namespace, by its path below the namespace's folder. What dead writers left half-written
-    is removed: the caller holds the lock, so no writer lives.
+def scan(folder: Path, *, tidy: bool) -> dict[str, Stamp]:
+    """Every Markdown file of a namespace, by its path below the namespace's folder. With ``tidy``, what dead writers
+    left half-written is removed: the caller holds the lock, so no writer lives.
 
     Raises:
         OSError: a folder can't be read, so nothing can be said about its files.
@@ -51,10 +51,11 @@ def scan(folder: Path) -> dict[str, Stamp]:
     start = len(str(folder)) + 1
     for name in (None, *sorted(RESERVED)):
         for entry in walk_files(folder / name) if name else _beside(folder):
-            with contextlib.suppress(FileNotFoundError):  # removed between the listing and the look
-                if is_memory_file(entry.name):
+            if is_memory_file(entry.name):
+                with contextlib.suppress(FileNotFoundError):  # removed between the listing and the look
                     found[entry.path[start:].replace(os.sep, "/")] = Stamp.of(entry.stat())
-                elif is_temporary(entry.name):
+            elif tidy and is_temporary(entry.name):
+                with contextlib.suppress(OSError):
                     Path(entry.path).unlink()
     return found
 
@@ -69,7 +70,8 @@ def _beside(folder: Path) -> list[os.DirEntry[str]]:
 
 
 def bring_in_step(index: Index, folder: Path, namespace: Namespace, fields: Sequence[str] | None) -> bool:
-    """Read what changed on disk into the index; unchanged files are not opened. The caller holds the lock.
+    """Read what changed on disk into the index; unchanged files are not opened. The caller holds the lock,
+    unless the index is in memory.
 
     Returns:
         Whether anything changed.
@@ -77,7 +79,7 @@ def bring_in_step(index: Index, folder: Path, namespace: Namespace, fields: Sequ
     Raises:
         OSError: a folder can't be read; the index is as it was.
     """
-    on_disk, known = scan(folder), index.paths()
+    on_disk, known = scan(folder, tidy=not index.in_memory), index.paths()
     changed = {path for path, stamp in on_disk.items() if known.get(path) != stamp}
     vanished = [path for path in known if path not in on_disk]
     if not changed and not vanished:

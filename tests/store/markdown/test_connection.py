@@ -178,3 +178,18 @@ def test_a_connection_that_cannot_be_set_up_is_closed(tmp_path: Path) -> None:
     with pytest.raises(sqlite3.DatabaseError):
         Connection(tmp_path / "index.db", tmp_path / "vectors.db")
     assert not (tmp_path / "index.db-wal").exists()
+
+
+def test_vectors_are_written_while_the_index_is(index: Index, tmp_path: Path) -> None:
+    """A long look at the files in another process makes no search wait that brings late vectors."""
+    other = Index(tmp_path / "index.db", tmp_path / "vectors.db")
+    other.db.execute("PRAGMA busy_timeout=0")
+    with index.writing():
+        index.db.execute("INSERT INTO skipped(path) VALUES('x')")
+        with other.writing_vectors():
+            other.vectors.put("m", {b"a": b"1234"})
+        with pytest.raises(sqlite3.OperationalError), other.writing():
+            pytest.fail("both write the index")
+    assert index.vectors.known("m", [b"a"]) == {b"a"}
+    assert len(other.skipped()) == 1
+    other.close()

@@ -13,7 +13,7 @@ from langmem_plus.records import MemoryRecord
 from langmem_plus.store.markdown.describe import describe, text_hash
 from langmem_plus.store.markdown.entry import Entry
 from langmem_plus.store.markdown.files import Stamp
-from langmem_plus.store.markdown.index import DUPLICATE, UNREADABLE, Index
+from langmem_plus.store.markdown.index import DUPLICATE, UNREADABLE, Index, rarity
 from langmem_plus.store.markdown.windows import write_windows
 
 STAMP = Stamp(1, 2, 3)
@@ -137,9 +137,24 @@ def test_rarity_is_above_zero_and_falls(index: Index) -> None:
     """Also for a word that every item holds; a word that nobody holds is the rarest."""
     for n in range(4):
         _put(index, f"k{n}", {"text": "tea milk" if n else "tea"})
-    rarity = index.rarity(["tea", "milk", "wine"])
-    assert 0 < rarity["tea"] < rarity["milk"] < rarity["wine"]
-    assert index.rarity([]) == {}
+    assert index.frequencies(["tea", "milk", "wine"]) == (4, {"tea": 4, "milk": 3, "wine": 0})
+    found = rarity(*index.frequencies(["tea", "milk", "wine"]))
+    assert 0 < found["tea"] < found["milk"] < found["wine"]
+    assert rarity(*index.frequencies([])) == {}
+
+
+def test_matches_may_be_weighted(index: Index) -> None:
+    """By weights from elsewhere instead of the rarity of each term here: BM25 all the same."""
+    for n, text in enumerate(["tea milk", "tea tea honey", "wine", "tea"]):
+        _put(index, f"k{n}", {"text": text})
+    found = dict(index.match_weighted("words", {"tea": 2.0, "milk": 1.0, "nothing": 9.0}))
+    length = (2 + 3 + 1 + 1) / 4
+
+    def bm25(times: int, words: int) -> float:
+        return times * 2.2 / (times + 1.2 * (0.25 + 0.75 * words / length))
+
+    assert found == pytest.approx({1: 3 * bm25(1, 2), 2: 2 * bm25(2, 3), 4: 2 * bm25(1, 1)})
+    assert index.match_weighted("windows", {}) == []
 
 
 def test_drops_are_remembered_for_a_while(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -149,7 +164,7 @@ def test_drops_are_remembered_for_a_while(index: Index, monkeypatch: pytest.Monk
     ids = [_put(index, "k", {"n": n}) for n in range(6)]
     assert index.dropped(0) is None
     assert index.dropped(2) == ids[2:5]
-    assert index.db.execute("SELECT count(*) FROM gone").fetchone() == (3,)
+    assert index.db.execute("SELECT count(*) FROM gone").fetchone() == (4,)
 
 
 def test_a_value_is_kept_as_json(index: Index) -> None:
