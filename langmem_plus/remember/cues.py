@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from langmem_plus.prompts import FactKind
 from langmem_plus.remember.cues_abroad import CHINESE, FRENCH, GERMAN, SPANISH
+from langmem_plus.remember.names import GIVEN_NAME, ORIGINS
 
 
 @dataclass(frozen=True)
@@ -39,10 +40,36 @@ _ADV = (
     r"now|actually|truly|particularly|especially|totally|kind of|kinda|normally|mostly|recently|currently|already|"
     r"finally|officially|never|often|sometimes|rarely|only|mainly|regularly|have|both|all) )*"
 )
-_I = r"(?:(?:my [\w'’-]+(?: [A-Z][\w'’-]+)? and )?I|we)(?:['’](?:m|ve|re)| am| are| have)? "
+_I = (
+    r"(?:now,? |nowadays,? |these days,? )?(?:(?:my [\w'’-]+(?: [A-Z][\w'’-]+)? and )?I|we)(?:['’](?:m|ve|re)|"
+    r" am| are| have)? "
+)
 _NAME = r"(?:[A-Z][\w'’.-]*(?: [A-Z][\w'’.-]*){0,2}|(?:[Mm]y|[Oo]ur|[Tt]he|His|Her|Their) [\w-]+(?: [\w-]+)?)"
+# What "I'm" tells of somebody's health, diet or nature; moods aren't among it.
+_CONDITIONS = (
+    r"(?:(?:not|no|also|an?|type|\d{1,2}|one|two|months?|weeks?|lactose|gluten|fructose|histamine|nut|dairy|"
+    r"\w+ly|strict|lifelong|pre) )*"
+    r"(?:(?:lactose|gluten|fructose|histamine)-)?(?:allergic|intolerant|vegetarian|vegan|pescatarian|"
+    r"flexitarian|omnivore|"
+    r"(?:pre-?)?diabetic|pregnant|co?eliac|asthmatic|epileptic|dyslexic|autistic|neurodivergent|"
+    r"colou?r[- ]?blind|deaf|"
+    r"hard of hearing|left-handed|right-handed|(?:gluten|sugar|alcohol|dairy)[- ]free|teetotal|sober|an[a]?emic|"
+    r"bilingual|trilingual|multilingual|adopted|widowed|unemployed|self-employed|(?:short|near|far|long)-?sighted)"
+    r"(?=$|[.,;!]| (?:to|and|but|since|now|with|any ?more|after|again|so|because|or|as|in|for|by|at|these|right|"
+    r"too)\b)"
+)
+_HABIT = (
+    r"(?!think|thought|find|found|feel|felt|wonder|say|said|see|saw|know|knew|wanted?|needed?|mean|meant|have|"
+    r"had|get(?! up)|"
+    r"got|been|was|am|forget|assume|try|struggle|end up|ask|hear|heard|believe|hope|hoped|wish|look)\w+ \w"
+)
+_EVERY = (
+    r"(?:every|each) (?:\w+ )?(?:day|morning|afternoon|evening|night|week|weekend|month|year|spring|summer|autumn|"
+    r"fall|winter|(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day)\b"
+)
 _NOT_IT = (
-    r"(?! (?:to (?:know|see|ask|hear|understand|get|be able)|how|your|the (?:idea|sound|look)|these|this|those|that)\b)"
+    r"(?! (?:to (?:know|see|ask|hear|understand|get|be able)|how|your|the (?:idea|sound|look)|these|this|those|"
+    r"that)\b)"
 )
 _DATE = (
     r"\b(?:(?:Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sep|Sept|Oct|Nov|Dec)(?:[a-z]*\.?) \d{1,2}|May \d{1,2}|\d{1,2}(?:st|nd|rd|"
@@ -59,7 +86,12 @@ _ENGLISH = (
         r"(?:please )?(?:always|never) (?!(?:been|met|had|seen|tried|heard|used to|mind|thought|knew|the|a|"
         r"in)\b)[a-z]+",
     ),
-    _cue("instruction", 7, r"(?:from now on|going forward|in (?:the )?future,|whenever I (?:ask|say|mention|write))\b"),
+    _cue(
+        "instruction",
+        7,
+        r"(?:from now on|going forward|in (?:the )?future,|whenever I (?:ask|say|mention|"
+        r"write))\b",
+    ),
     _cue(
         "instruction", 7, r"(?:when I (?:ask|say|mention)|please (?:don['’]t|do not) ever|don['’]t ever|do not ever)\b"
     ),
@@ -70,7 +102,28 @@ _ENGLISH = (
         r"(?:I(?:['’]d)? (?:want|like|need|expect|prefer) you to|make sure (?:you|to)|be sure to) (?:always|never)\b",
     ),
     _cue("instruction", 7, r"remember to\b"),
-    _cue("fact", 6, r"(?:my (?:\w+ )?name(?:['’]s| is)|call me [A-Z]|(?:I(?:['’]m| am) called|I go by))\b"),
+    _cue("fact", 6, r"(?:my (?:\w+ )?name(?:['’]s| is)|(?:I(?:['’]m| am) called|I go by))\b"),
+    _cue("fact", 6, rf"(?:(?:please |just |you can )*call me|I(?:['’]m| am)) {GIVEN_NAME}"),
+    _cue(
+        "fact",
+        5,
+        rf"I(?:['’]m| am) (?:(?:half|originally|also|part)[- ])*(?:{'|'.join(ORIGINS)})(?=$|[.,;!]| (?:and|but|by)\b)",
+    ),
+    _cue("fact", 5, r"I(?:['’]m| am) (?:originally |actually )?from (?-i:[A-Z])"),
+    _cue("preference", 6, rf"I(?:['’]m| am) {_CONDITIONS}"),
+    _cue(
+        "fact",
+        5,
+        rf"{_I}{_ADV}(?:getting (?:married|divorced|engaged)|having (?:a baby|twins)|expecting (?:a|our|my|"
+        rf"twins)|retiring|moving (?:house|in with|(?:back )?to (?-i:[A-Z])))",
+    ),
+    _cue("goal", 4, rf"{_I}{_ADV}learning (?!that\b|about\b|more\b|how\b|a lot\b|from\b|so\b|curve|as\b|what\b)\w"),
+    _cue(
+        "fact",
+        3,
+        rf"I (?:usually|always|normally|typically|generally|often|regularly|rarely|mostly|sometimes) {_HABIT}",
+    ),
+    _cue("fact", 3, rf"I {_HABIT}.*\b{_EVERY}"),
     _cue(
         "preference",
         6,
@@ -104,7 +157,8 @@ _ENGLISH = (
     _cue(
         "preference",
         5,
-        rf"{_I}.*\b(?:over|rather than|instead of)\b (?!the (?:last|past|next|weekend|holidays|summer|years|course)\b)",
+        rf"{_I}.*\b(?:over|rather than|instead of)\b (?!the (?:last|past|next|weekend|holidays|summer|years|"
+        rf"course)\b)",
     ),
     _cue("preference", 5, r"my (?:\w+ )?preference\b|.{3,60} works? (?:best|better|well) for me\b"),
     _cue(

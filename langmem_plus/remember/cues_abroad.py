@@ -37,6 +37,13 @@ GERMAN: tuple[Announcement, ...] = (
         4,
         r"mein (?:\w+ )?ziel ist|ich (?:möchte|will|lerne|trainiere|spare)\b.*\b(?:lernen|werden|abnehmen|für|auf)\b",
     ),
+    ("fact", 5, r"(?:jetzt |inzwischen |mittlerweile )?(?:wohne|lebe|arbeite|studiere|komme aus) \w+"),
+    (
+        "fact",
+        5,
+        r"ich bin (?!Ihnen|Ihrer|Okay|Ok\b)(?-i:[A-ZÄÖÜ][a-zäöüß-]{2,})(?=\W*$|,| (?:an|bei|in|von|aus|und|für|"
+        r"seit)\b)",
+    ),
     ("fact", 5, r"ich (?:\w+ )?(?:wohne|lebe|arbeite|studiere|komme aus|besitze|spiele|spreche|unterrichte)\b"),
     (
         "fact",
@@ -141,7 +148,8 @@ CHINESE: tuple[Announcement, ...] = (
     (
         "fact",
         5,
-        r"(?:我|我们)(?:现在|目前|一直|已经|刚|刚刚|不再|再也不)*(?:住在|住|在.{1,20}(?:工作|上班|上学|读书|学习|生活)|来自|搬到|搬家|是(?!不是|想|说|问)|今年|养了|"
+        r"(?:住在|来自)\w|(?:我|我们)(?:现在|目前|一直|已经|刚|刚刚|不再|再也不)*(?:住在|住|在.{1,20}(?:工作|上班|上学|读书|学习|生活)|来自|搬到|搬家|是(?!不是|"
+        r"想|说|问)|今年|养了|"
         r"有(?!(?:个|一个)?(?:问题|疑问|点))|每天|每周)",
     ),
     (

@@ -28,21 +28,41 @@ _SUBJECT = (
 _JOINED = r"(?:and|but|so|or|then|plus|which is why|though|however|und|aber|et|mais|y|pero)"
 _QUESTION = (
     r"(?:(?:can|could|would|will|do|did|does|have|are|should) (?:you|I|we|someone|anyone|it|this|that|there|they)\b|"
-    r"(?:how|what|why|where|who|which|when)(?:['’]s)? (?:can|could|do|does|did|should|would|will|might|is|are|was|were|"
+    r"(?:how|what|why|where|who|which|when)(?:['’]s)? (?:can|could|do|does|did|should|would|will|might|is|are|"
+    r"was|were|"
     r"am|to|much|many|long|other|kind|type|steps|strategies|ways|some|else|exactly|key|the|about)\b|"
     r"(?:what|how|where|who)['’]s\b|is (?:it|this|that|there|he|she)\b|are (?:there|these|those|they)\b|what if\b|"
     r"any (?:tips|ideas?|advice|suggestions?|recommendations?|thoughts)\b|which\s+\w+\s+(?:should|would|is|are|do)\b|"
     r"right\?)"
 )
+_NOW = r"(?:(?:now|today|nowadays|these days|jetzt|inzwischen|mittlerweile),?\s+)?"
+# Languages in which a verb tells that "I" is meant: "Ich heiße Anne und wohne in Köln".
+_OWN_VERB = r"(?:(?:und|y)\s+(?:wohne|lebe|arbeite|studiere|komme|vivo|trabajo|estudio|soy)\b)"
 _BOUNDARY = re.compile(
-    rf"\s*(?:[,;:—]|\s[–-](?=\s))\s*(?=(?:{_JOINED}\s+)*(?:{_SUBJECT}|{_QUESTION}|"
+    rf"\s*(?:[,;:—]|\s[–-](?=\s))\s*(?=(?:{_JOINED}\s+)*(?:{_NOW}{_SUBJECT}|{_QUESTION}|"
     rf"(?:since|because|considering|given|as)\s+(?:that\s+)?{_SUBJECT}|but\s))"
-    rf"|\s+(?=(?:and|but|so)\s+(?:{_SUBJECT}|{_QUESTION}))",
+    rf"|\s+(?=(?:and|but|so)\s+(?:{_NOW}{_SUBJECT}|{_QUESTION}))|\s+(?={_OWN_VERB})"
+    r"|[，,]\s*(?=我|住在|来自|今年\d)",
     re.IGNORECASE,
 )
+_VERB_FIRST = re.compile(_OWN_VERB, re.IGNORECASE)
+_SHORTEST_BEFORE = 3  # words: "ich lebe und arbeite in Köln" is one clause
 _CONDITION = re.compile(
-    r"(?:when|whenever|if|while|although|though|after|before|until|unless|once|wenn|obwohl|als|quand|lorsque|si|cuando|"
-    r"aunque)\b",
+    r"(?:when|whenever|if|while|although|though|after|before|until|unless|once|wenn|obwohl|als|quand|lorsque|si|"
+    r"cuando|"
+    r"aunque)\b|如果|假如|要是|虽然|因为|当",
+    re.IGNORECASE,
+)
+# "I'm a vegetarian" of "I'm a vegetarian but I eat fish": what follows limits it.
+_LIMITED = re.compile(
+    r"I(?:['’]m| am)\b.*\b(?:vegetarian|vegan|pescatarian|allergic|intolerant|diabetic|kosher|halal|sober|"
+    r"free)\b[^,;]*$",
+    re.IGNORECASE,
+)
+_LIMIT = re.compile(
+    r"[,;:\s–—-]*but (?:now )?I (?:(?:do|can|still|also|sometimes|will|occasionally|only|"
+    r"don['’]t mind) )*(?:eat|eating|"
+    r"drink|have|cook|make|allow|tolerate|take|use|like|love|enjoy)\b",
     re.IGNORECASE,
 )
 # "my sister" of "my sister and I"
@@ -52,7 +72,7 @@ _LEAD = re.compile(
     rf"basically|"
     r"fyi|btw|(?:also )?by the way|speaking of which|for context|for the record|as i said|to be honest|since|because|"
     r"considering|given|that|übrigens|na ja|au fait|alors|por cierto|bueno)\b[\s,:;!.–—-]*|"
-    r"(?:对了|顺便说一下|其实)[，,]?|[\s,;:–—\"“'(-]+)",
+    r"(?:对了|顺便说一下|其实|你好|您好|嗨|大家好)[，,！!。]?|[\s,;:–—\"“'(-]+)",
     re.IGNORECASE,
 )
 _OPENS_QUESTION = re.compile(
@@ -89,7 +109,12 @@ def clauses(sentence: str) -> list[str]:
     for match in _BOUNDARY.finditer(sentence):
         before = sentence[cuts[-1] : match.start()]
         opener = strip_lead(before) if cuts[-1] else before
-        waits = _CONDITION.match(opener) or _HALF_SUBJECT.fullmatch(strip_lead(before))
+        waits = (
+            _CONDITION.match(opener)
+            or _HALF_SUBJECT.fullmatch(strip_lead(before))
+            or (_LIMITED.match(opener) and _LIMIT.match(sentence, match.start()))
+            or (_VERB_FIRST.match(sentence, match.end()) and len(opener.split()) < _SHORTEST_BEFORE)
+        )
         if not waits and match.start() > cuts[-1]:
             cuts.append(match.end())
     cuts.append(len(sentence))

@@ -20,17 +20,6 @@ _SINGLE_KIN = (
 )
 _PET = r"(?:[a-z]+ )?(?:dog|cat|puppy|kitten|parrot|hamster|rabbit|horse|bird|turtle|pet)"
 
-_NO_NAMES = """
-a an the my our his her not very really so in from at on always never no also still now african albanian american arab
-argentinian asian australian austrian belgian brazilian british bulgarian canadian catholic chilean chinese christian
-colombian croatian cuban czech danish dutch egyptian english estonian ethiopian european filipino finnish french
-german ghanaian greek hindu hungarian icelandic indian indonesian iranian iraqi irish israeli italian jamaican
-japanese jewish kenyan korean latvian lebanese lithuanian malaysian mexican moroccan muslim nepali nigerian norwegian
-pakistani peruvian polish portuguese protestant romanian russian scottish serbian slovak slovenian spanish swedish
-swiss syrian taiwanese thai turkish ukrainian vegan vegetarian vietnamese welsh
-"""
-NOT_NAMES = frozenset(_NO_NAMES.split())
-
 _PROPER = r"(?P<value>[A-Z][\w'’.&-]*(?: (?:of |de |la |am |an der |upon |the )?[A-Z][\w'’.&-]*)*)(?!['’\w])"
 _PERSON = r"(?P<value>[A-Z][\w'’-]*(?: [A-Z][\w'’.-]*){0,3})(?=$|[.,;!]|\s+(?:and|now|by)\b)"
 _REST = r"(?P<value>.+)"
@@ -41,7 +30,8 @@ _MY = r"(?:[Mm]y|[Oo]ur) (?:(?:current|new|own|present) )?"
 _ONE_OF = (
     r"phone number|mobile number|cell(?:phone)? number|telephone number|phone|e-?mail(?: address)?|address|home "
     r"address|"
-    r"postal code|zip code|postcode|birthday|date of birth|age|weight|height|blood type|shoe size|clothing size|salary|"
+    r"postal code|zip code|postcode|birthday|date of birth|age|weight|height|blood type|shoe size|clothing size|"
+    r"salary|"
     r"hourly rate|time ?zone|nationality|native language|mother tongue|marital status|user ?name|license plate|"
     r"religion|"
     r"star sign|zodiac sign|rent|target weight|goal weight|commute|middle name|first name|last name|maiden name"
@@ -50,8 +40,10 @@ _ONE_OF = (
 _ENGLISH: tuple[tuple[str, str], ...] = (
     (
         "name",
-        rf"(?:{_MY}(?:full )?name(?:['’]s| is)(?: now)?|[Cc]all me|{_I}(?:called|named)|[Ii] go(?:es)? by) {_PERSON}",
+        rf"(?:{_MY}(?:full )?name(?:['’]s| is)(?: now)?|(?:[Pp]lease )?[Cc]all me|{_I}(?:called|named)|"
+        rf"[Ii] go(?:es)? by) {_PERSON}",
     ),
+    ("name", rf"(?P<name_of>[Ii](?:['’]m| am)) (?=[A-Z][a-zß-ÿ]){_PERSON}"),
     (
         "{kin} name",
         rf"{_MY}(?P<kin>{_SINGLE_KIN}|{_PET})(?:['’]s name (?:is|['’]s)| is (?:named|called)) (?:now )?{_PERSON}",
@@ -123,7 +115,11 @@ _GERMAN: tuple[tuple[str, str], ...] = (
         r"[Ii](?:ch)? (?:bin|ist) (?:(?:jetzt|nun|inzwischen|gerade|kürzlich|vor kurzem) )*nach "
         r"(?P<value>[A-Z]\S*(?: [A-Z]\S*)*) (?:um)?gezogen",
     ),
-    ("employer", rf"[Ii](?:ch)? arbeitet?e? (?:(?:jetzt|nun|inzwischen|derzeit) )*(?:bei|für) (?:der |dem )?{_PROPER}"),
+    (
+        "employer",
+        rf"[Ii](?:ch)? arbeitet?e? (?:(?:jetzt|nun|inzwischen|derzeit) )*(?:bei|für) (?:der |"
+        rf"dem )?{_PROPER}",
+    ),
     (
         "job",
         r"[Ii](?:ch)? arbeitet?e? (?:(?:jetzt|nun|inzwischen|derzeit) )*als (?P<value>[\w -]+?)(?=$|[,.;]| (?:bei|"
@@ -171,7 +167,8 @@ _SPANISH: tuple[tuple[str, str], ...] = (
     ),
     (
         "home",
-        rf"(?:(?:[Yy]o )?(?:[Aa]hora |[Aa]ctualmente )?[Vv]ivo|I (?:ahora )?vive) (?:ahora |actualmente )?en {_PROPER}",
+        rf"(?:(?:[Yy]o )?(?:[Aa]hora |[Aa]ctualmente )?[Vv]ivo|I (?:ahora )?vive) (?:ahora |"
+        rf"actualmente )?en {_PROPER}",
     ),
     ("home", rf"(?:[Mm]e (?:mudé|he mudado)|I se (?:mudó|ha mudado)) a {_PROPER}"),
     ("employer", rf"(?:(?:[Yy]o )?(?:[Aa]hora )?[Tt]rabajo|I trabaja) (?:ahora )?(?:en|para) {_PROPER}"),

@@ -11,8 +11,9 @@ import functools
 import re
 from dataclasses import dataclass
 
+from langmem_plus.remember.names import NOT_NAMES
 from langmem_plus.remember.sentences import LONGEST_STATEMENT, strip_lead
-from langmem_plus.remember.slot_patterns import KIN, NOT_NAMES, SLOT_PATTERNS
+from langmem_plus.remember.slot_patterns import KIN, SLOT_PATTERNS
 from langmem_plus.text import stem, words
 
 USER = "user"
@@ -35,7 +36,7 @@ _KIN_IS = re.compile(
     re.IGNORECASE,
 )
 _JOINS_MORE = re.compile(
-    r"\b(?:and|but|with|who|which|because|while|where|und|aber|mit|et|mais|avec|y|pero|con)\b|[;，、]|,\s*(?:my|I|we)\b",
+    r"\b(?:and|but|with|who|which|because|while|where|und|aber|mit|et|mais|avec|y|pero|con)\b|[;，、]|,\s*(?:my|I|we|an?)\b",
     re.IGNORECASE,
 )
 _PAST = re.compile(

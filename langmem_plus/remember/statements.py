@@ -34,10 +34,12 @@ _HEDGE = re.compile(
     r"(?:I|we)(?:['’](?:m|ve|re|ll|d)| am| have| will| would| was| just)* (?:(?:really|just|also|still|so|kinda|"
     r"kind of|a bit|"
     r"a little|pretty|very|currently|now|definitely|actually|been|having|feeling|quite|even|already|honestly) )*"
-    r"(?:not sure|unsure|not certain|wonder(?:ing)?|curious|confused|struggling|having|stuck|worried|concerned|"
+    r"(?:not sure|unsure|not certain|wonder(?:ing)?|curious|confused|struggling|having(?! (?:a baby|twins))|stuck|"
+    r"worried|concerned|"
     r"looking (?:for|to|at|into|forward)|think(?:ing)?(?: (?:I|about|of|it|that|we|you)\b)|considering|hoping|sorry|"
     r"glad|"
-    r"happy|excited|open to|ready|getting|facing|running into|guess|wish|hope|assume|suppose|mean|see\b|understand|"
+    r"happy|excited|open to|ready|getting(?! (?:married|divorced|engaged))|facing|running into|guess|wish|hope|"
+    r"assume|suppose|mean|see\b|understand|"
     r"appreciate|heard|noticed|agree with you|need (?:help|to (?:know|make sure|ensure|understand)|some|your|a "
     r"(?:good|way))|"
     r"want (?:to (?:make sure|know|see|ensure|understand|ask|be sure|implement|add|create|use)|your|some|help)|"
@@ -187,4 +189,4 @@ def _relative(clause: str) -> list[Statement]:
 
 
 def _trim(text: str) -> str:
-    return text.strip().rstrip("?？,;:").strip()
+    return text.strip().rstrip("?？,，;:").strip()

@@ -167,6 +167,50 @@ def test_what_the_user_asks_not_to_keep_is_no_fact(turn: str, kept: list[str]) -
     assert [text.removeprefix("but ") for text in texts(turn)] == kept
 
 
+@pytest.mark.parametrize(
+    ("turn", "kept"),
+    [
+        ("I'm Marta.", ["I'm Marta."]),
+        ("Hi, I am Marta!", ["I am Marta!"]),
+        ("Please call me Max.", ["Please call me Max."]),
+        ("I'm Tomas, a product designer from Ghent.", ["I'm Tomas, a product designer from Ghent."]),
+        ("I'm from Ghent", ["I'm from Ghent"]),
+        ("I'm Dutch", ["I'm Dutch"]),
+        ("I'm lactose intolerant", ["I'm lactose intolerant"]),
+        ("I'm a type 1 diabetic.", ["I'm a type 1 diabetic."]),
+        ("I'm coeliac", ["I'm coeliac"]),
+        ("I'm gluten-free", ["I'm gluten-free"]),
+        ("I'm learning to sail", ["I'm learning to sail"]),
+        ("I usually cycle to work", ["I usually cycle to work"]),
+        ("I go running every morning", ["I go running every morning"]),
+        ("I'm getting married next June!", ["I'm getting married next June!"]),
+        ("I used to live in Rome, now I live in Bern", ["now I live in Bern"]),
+        ("I'm a vegetarian but I eat fish", ["I'm a vegetarian but I eat fish"]),
+        ("I'm vegan, but I still eat honey.", ["I'm vegan, but I still eat honey."]),
+        ("I'm not vegetarian anymore", ["I'm not vegetarian anymore"]),
+        ("Ich bin Lehrerin.", ["Ich bin Lehrerin."]),
+        ("Ich heiße Katrin und wohne in Leipzig", ["Ich heiße Katrin", "wohne in Leipzig"]),
+        ("你好，我叫李明，住在上海。", ["我叫李明", "住在上海。"]),
+    ],
+)
+def test_what_a_newcomer_tells_of_herself_is_kept(turn: str, kept: list[str]) -> None:
+    """Names, origins, health, habits and plans in their commonest forms; what limits a claim stays with it."""
+    assert [text.removeprefix("und ") for text in texts(turn)] == kept
+
+
+@pytest.mark.parametrize(
+    "turn",
+    [
+        *("I'm fine", "I'm tired", "I'm back", "I'm sorry", "I'm Ok", "I'm OK.", "I'm not sure", "I'm Done."),
+        *("I'm Good, thanks", "I'm Happy to help", "I'm looking for vegan recipes", "I'm getting tired"),
+        *("Call me back", "Call me Tomorrow.", "I usually think so too", "I'm learning about that", "Ich bin müde."),
+    ],
+)
+def test_moods_and_small_talk_are_no_facts(turn: str) -> None:
+    """What passes isn't remembered, however it is capitalised."""
+    assert texts(turn) == []
+
+
 @pytest.mark.parametrize("turn", ["Do you remember my dog?", "I remember when we met.", "Remember when I got lost?"])
 def test_reminiscence_asks_for_nothing(turn: str) -> None:
     """Remembering aloud isn't a wish to keep something."""
