@@ -234,9 +234,8 @@ class MarkdownStore(BaseStore):
             known = self._rooms.get(namespace).known_texts(wanted)
             texts.update(dict.fromkeys(text for text in wanted if text not in known))
         backlog: dict[str, None] = {}
-        for prefix in batch.searched:
-            for room in self._below(prefix):
-                backlog.update(dict.fromkeys(room.waiting(self.config.embed_batch - len(backlog))))
+        for room in self._searched(batch):
+            backlog.update(dict.fromkeys(room.waiting(self.config.embed_batch - len(backlog))))
         return Needs(list(texts), [text for text in backlog if text not in texts], batch.queries)
 
     def _run(self, batch: Batch, needs: Needs, vectors: Vectors) -> list[Result]:
@@ -247,7 +246,7 @@ class MarkdownStore(BaseStore):
 
     def _read(self, batch: Batch, needs: Needs, vectors: Vectors) -> list[Result]:
         late = {text: vectors.texts[text] for text in needs.backlog if text in vectors.texts}
-        for room in (room for prefix in batch.searched for room in self._below(prefix)) if late else ():
+        for room in self._searched(batch) if late else ():
             with contextlib.suppress(StoreError):  # what can't be kept now waits on
                 room.put_vectors({t: late[t] for t in room.waiting(self.config.embed_batch) if t in late})
         results: list[Result] = []
@@ -280,6 +279,13 @@ class MarkdownStore(BaseStore):
                         written.setdefault(action.namespace, {})[action.path] = stamp
                 for room, steps in planned:
                     room.commit(steps, written.get(room.namespace, {}), vectors)
+
+    def _searched(self, batch: Batch) -> list[OpenNamespace]:
+        """The namespaces whose late vectors a search looks for: not those of a search over more than stay open, which
+        would have to open all of them twice.
+        """
+        rooms = (self._below(prefix) for prefix in batch.searched)
+        return [room for some in rooms if len(some) <= self.config.open_namespaces for room in some]
 
     def _below(self, prefix: Namespace) -> list[OpenNamespace]:
         return [self._rooms.get(namespace) for namespace, _ in sorted(self._layout.find_namespaces(prefix))]

@@ -339,6 +339,20 @@ def test_what_waits_is_embedded_in_batches(open_store: Any, ns: Namespace, recor
     assert store.embed_waiting() == 0
 
 
+def test_a_search_over_more_than_may_be_open_brings_no_late_vectors(open_store: Any) -> None:
+    """It would have to open every namespace twice; searched by itself, each gets its own."""
+    embedder = BagOfWordsEmbeddings(fail=ConnectionError("down"))
+    store = open_store(embedder, open_namespaces=2)
+    for n in range(5):
+        store.put(("n", str(n)), "k", {"text": f"tea number{n}"})
+    embedder.fail = None
+    embedder.clear()
+    assert len(store.search(("n",), query="tea")) == 5
+    assert embedder.texts == []
+    assert store.search(("n", "3"), query="tea")[0].vector is not None
+    assert embedder.texts == ["tea number3"]
+
+
 @pytest.mark.parametrize("fault", ["count", "dims"])
 def test_a_wrong_vector_writes_nothing(open_store: Any, root: Path, ns: Namespace, record: Any, fault: Any) -> None:
     """Neither file nor index nor vector; the batch is one."""
