@@ -15,7 +15,7 @@ from langmem_plus.records import MemoryRecord
 from langmem_plus.remember.quantities import find_quantity
 from langmem_plus.remember.sentences import LONGEST_STATEMENT
 from langmem_plus.remember.simhash import NEGATIONS
-from langmem_plus.remember.slots import canonical, find_slot
+from langmem_plus.remember.slots import canonical, find_slot, find_slots
 from langmem_plus.text import STOP_WORDS, stem, tokens, words
 
 ADDITIVE = re.compile(
@@ -26,7 +26,9 @@ ADDITIVE = re.compile(
 _NO_LONGER = re.compile(
     r"\b(?:no longer|not any ?more|am not|['’]m not|is not|isn['’]t|do not|don['’]t|does not|doesn['’]t)\s+", re.I
 )
-_ANYMORE = re.compile(r"\s*\b(?:any ?more|any longer)\b", re.IGNORECASE)
+_AM_NOT = re.compile(r"(?<=^I)(?: am|['’]m) not\s+(?!any ?more)", re.IGNORECASE)
+_ANYMORE = re.compile(r"\s*\b(?:any ?more|any longer|after all)\b", re.IGNORECASE)
+_CHINESE_CHANGE = re.compile(r"^(我[们]?(?:现在)?)不(?!是)(.+?)了$")  # "我不喜欢咖啡了"
 _ENDED = re.compile(
     r"^I(?:['’]ve| have)? (?:just |finally |recently )*(?:stopped|quit|gave up|given up)\s+(?=\w+ing\b)", re.IGNORECASE
 )
@@ -73,8 +75,10 @@ def ended_statement(text: str) -> str | None:
     if match := _ENDED.match(rest):
         return f"I {rest[match.end() :]}"
     if "no longer" in rest or _ANYMORE.search(rest):
-        ended = _ANYMORE.sub("", _NO_LONGER.sub("", rest, count=1))
+        ended = _ANYMORE.sub("", _NO_LONGER.sub("", _AM_NOT.sub(" am ", rest), count=1))
         return ended if ended != rest and not NEGATIONS & set(words(ended)) else None
+    if match := _CHINESE_CHANGE.match(rest):
+        return match[1] + match[2]
     for removed, cue in _OTHERS:
         if cue.search(rest):
             return removed.sub("", rest).strip()
@@ -90,9 +94,11 @@ def replaces(new: str, old: str, *, speaker: str | None = None, old_speaker: str
         speaker: the name of who said the new one, where messages carry names.
         old_speaker: the name of who said the old one.
     """
-    new_slot, old_slot = find_slot(new, speaker), find_slot(old, old_speaker)
-    if new_slot and old_slot and old_slot.alone and new_slot.excludes(old_slot) and not ADDITIVE.search(new):
-        return f"another {new_slot.attribute}"
+    if not ADDITIVE.search(new):
+        old_slots = [slot for slot in find_slots(old, old_speaker) if slot.alone]
+        for new_slot in find_slots(new, speaker):
+            if any(new_slot.excludes(old_slot) for old_slot in old_slots):
+                return f"another {new_slot.attribute}"
     if ended_statement(new) and not ended_statement(old) and _ends(new, old, speaker, old_speaker):
         return "no longer so"
     if ADDITIVE.search(new):

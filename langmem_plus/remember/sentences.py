@@ -70,9 +70,11 @@ _HALF_SUBJECT = re.compile(r"(?:(?:[Mm]y|[Oo]ur) [\w'’-]+(?: [A-Z][\w'’-]+)?
 _LEAD = re.compile(
     rf"(?:(?:{_JOINED}|oh|ah|hey|hi|hello|ok|okay|well|yes|yeah|no|sure|great|thanks|anyway|actually|honestly|"
     rf"basically|"
-    r"fyi|btw|(?:also )?by the way|speaking of which|for context|for the record|as i said|to be honest|since|because|"
+    r"oops|whoops|ups|sorry|wait|hang on|hold on|correction|my mistake|my bad|pardon|scratch that|I meant(?: to say)?|"
+    r"I mean|rather|nein|moment|entschuldigung|ich meinte|perdón|pardon|quise decir|fyi|btw|"
+    r"(?:also )?by the way|speaking of which|for context|for the record|as i said|to be honest|since|because|"
     r"considering|given|that|übrigens|na ja|au fait|alors|por cierto|bueno)\b[\s,:;!.–—-]*|"
-    r"(?:对了|顺便说一下|其实|你好|您好|嗨|大家好)[，,！!。]?|[\s,;:–—\"“'(-]+)",
+    r"(?:对了|不对|抱歉|顺便说一下|其实|你好|您好|嗨|大家好)[，,！!。]?|[\s,;:–—\"“'(-]+)",
     re.IGNORECASE,
 )
 _OPENS_QUESTION = re.compile(

@@ -108,7 +108,8 @@ _GERMAN: tuple[tuple[str, str], ...] = (
     ),
     (
         "home",
-        rf"[Ii](?:ch)? (?:wohnt?e?|lebt?e?) (?:(?:jetzt|nun|inzwischen|seit \S+|mittlerweile|derzeit) )*in {_PROPER}",
+        rf"(?:[Ii](?:ch)? )?(?:(?:wohn|leb)(?:t|e|te)) (?:ich )?(?:(?:jetzt|nun|inzwischen|seit \S+|"
+        rf"mittlerweile|derzeit) )*in {_PROPER}",
     ),
     (
         "home",
@@ -189,7 +190,7 @@ _CHINESE: tuple[tuple[str, str], ...] = (
         "{kin} name",
         rf"我的?(?P<kin>妻子|老婆|太太|丈夫|老公|女朋友|男朋友|妈妈|爸爸|狗|猫)(?:的名字)?(?:叫|名叫){_HAN}",
     ),
-    ("home", rf"我(?:现在|目前|已经|刚|刚刚|最近)*(?:住在|搬到了?|搬去了?|居住在){_HAN}"),
+    ("home", rf"我?(?:现在|目前|已经|刚|刚刚|最近)*(?:住在|搬到了?|搬去了?|居住在){_HAN}"),
     ("employer", r"我(?:现在|目前)*在(?P<value>[^\s，。！？、；,.!?]{1,20}?)(?:工作|上班)"),
     ("favourite {of}", rf"我最(?:喜欢|爱)的(?P<of>[^\s，。是]{{1,12}})(?:现在)?是{_HAN}"),
     (
@@ -202,3 +203,5 @@ _CHINESE: tuple[tuple[str, str], ...] = (
 SLOT_PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     (attribute, re.compile(pattern)) for attribute, pattern in (*_ENGLISH, *_GERMAN, *_FRENCH, *_SPANISH, *_CHINESE)
 )
+# "I work as a nurse at Acme" tells of a job, and of an employer too.
+WORKPLACE = re.compile(rf"{_I}work(?:s|ing)? as (?:an? |the )?[a-z][a-z -]{{1,40}}? (?:at|for) (?:the )?{_PROPER}")

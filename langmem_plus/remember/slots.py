@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from langmem_plus.remember.names import NOT_NAMES
 from langmem_plus.remember.sentences import LONGEST_STATEMENT, strip_lead
-from langmem_plus.remember.slot_patterns import KIN, SLOT_PATTERNS
+from langmem_plus.remember.slot_patterns import KIN, SLOT_PATTERNS, WORKPLACE
 from langmem_plus.text import stem, words
 
 USER = "user"
@@ -107,6 +107,19 @@ def find_slot(text: str, speaker: str | None = None) -> Slot | None:
         filled = attribute.format(**{key: _plain(part or "") for key, part in named.items()})
         return Slot(subject, " ".join(filled.split()), " ".join(words(value)), not _JOINS_MORE.search(remainder))
     return _opinion(subject, rest)
+
+
+def find_slots(text: str, speaker: str | None = None) -> list[Slot]:
+    """All slots that a statement fills: a job may come with its employer."""
+    first = find_slot(text, speaker)
+    if first is None or first.attribute != "job":
+        return [first] if first else []
+    subject, rest = canonical(text, speaker)
+    match = WORKPLACE.match(rest)
+    if match is None:
+        return [first]
+    alone = not _JOINS_MORE.search(rest[match.end() :])
+    return [first, Slot(subject, "employer", " ".join(words(_trim(match["value"]))), alone)]
 
 
 def canonical(text: str, speaker: str | None = None) -> tuple[str, str]:

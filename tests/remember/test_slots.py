@@ -100,6 +100,16 @@ RETIRES = [
     ("home", "Vivo en Madrid", "Me mudé a Sevilla"),
     ("home", "我住在上海", "我搬到北京了"),
     ("home", "我住在上海", "我不再住在上海"),
+    ("diet", "I'm a vegetarian", "I'm not vegetarian anymore"),
+    ("nuts", "I'm allergic to nuts", "I'm not allergic to nuts after all"),
+    ("birthday", "My birthday is on 12 May", "Oops, my birthday is on 21 May"),
+    ("cat", "My cat is named Pixel", "Sorry, I meant my cat is named Pixie"),
+    ("cat", "My cat is called Pixel", "No wait, my cat is called Pixie, not Pixel"),
+    ("employer", "I work as a nurse at St. Mary's Hospital", "Actually I now work at City Clinic"),
+    ("咖啡", "我喜欢咖啡", "我不喜欢咖啡了"),
+    ("home", "wohne in Leipzig", "ich wohne jetzt in Dresden"),
+    ("home", "住在上海", "我搬到北京了"),
+    ("name", "I'm Marta.", "My name is Martha"),
 ]
 STAYS = [
     ("I like coffee", "I also like tea"),
@@ -122,6 +132,13 @@ STAYS = [
     ("I play tennis with Anne", "I play tennis with Bob"),
     ("My wife is Anne", "My wife is a doctor"),
     ("I've never met Kelly", "I met Kelly in May"),
+    ("I'm Marta", "I'm Dutch"),
+    ("My name is Marta", "I'm Happy"),
+    ("I'm allergic to peanuts", "I'm not allergic to cats after all"),
+    ("I'm vegetarian", "I'm not allergic to nuts anymore"),
+    ("我喜欢茶", "我不喜欢咖啡了"),
+    ("I'm a vegetarian but I eat fish", "I'm not vegan anymore"),
+    ("I work as a nurse at St. Mary's Hospital", "My sister works at City Clinic"),
 ]
 
 
