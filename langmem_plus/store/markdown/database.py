@@ -26,6 +26,7 @@ T = TypeVar("T")
 _MEMORY_SECONDS = 60.0
 # Times that a job is run when its index is broken or removed under it: somebody may be clearing the folder just now.
 _TRIES = 5
+_PAUSE = 0.01
 _IN_MEMORY = "the index of %s can't be kept on disk (%s), so it is kept in memory: make %r writable and make room"
 
 
@@ -49,6 +50,7 @@ class Database:
         self._process_lock = ProcessLock(self._lock_file)
         self._index: Index | None = None
         self._memory_until = 0.0
+        self._tried: int | None = None
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
@@ -134,6 +136,7 @@ class Database:
                     if not lost:
                         logger.warning("the index of %s is broken (%s) and is built anew", self._namespace, error)
                         self._throw_away()
+                    time.sleep(_PAUSE)
         raise AssertionError("the last try returns or raises")
 
     def _open(self) -> Index:
@@ -141,10 +144,11 @@ class Database:
         if index is not None and index.in_memory and time.monotonic() > self._memory_until:
             self.close()
         elif index is not None and (condition := index.condition()) != "current":
-            self.close()
             if condition == "torn":
                 logger.warning("a log of the index of %s was removed; it is built anew", self._namespace)
                 self._throw_away()
+            else:
+                self.close()
         if self._index is None:
             self._index = self._connect()
             self._opened()
@@ -155,10 +159,13 @@ class Database:
             try:
                 for folder in (self._index_file.parent, self._vector_file.parent):
                     folder.mkdir(parents=True, exist_ok=True)
-                if self._index_file.exists():
+                self._tried = _inode(self._index_file)
+                if self._tried is not None:
                     return Index(self._index_file, self._vector_file)
                 with self.locked():  # only one makes the tables
-                    return Index(self._index_file, self._vector_file)
+                    made = Index(self._index_file, self._vector_file)
+                    self._tried = _inode(self._index_file)
+                    return made
             except (sqlite3.Error, OSError) as error:
                 if isinstance(error, sqlite3.Error) and not is_outside(error):
                     raise
@@ -171,20 +178,31 @@ class Database:
         return Index(None, self._vector_file)
 
     def _throw_away(self) -> None:
-        """Remove a broken index, and the vectors too where they are broken. What can't be removed is left: then the
-        index is kept in memory.
+        """Remove a broken index, unless somebody else did so and made another one meanwhile, and the vectors too where
+        they are broken. What can't be removed is left: then the index is kept in memory.
         """
-        self.close()
         try:
             with self.locked():
-                _remove(self._index_file)
+                # While the connection is open its file's number can't be another file's.
+                ours = _inode(self._index_file) in (None, self._tried)
+                self.close()
+                if ours:
+                    _remove(self._index_file)
                 if not _is_sound(self._vector_file):
                     logger.warning("the vectors of %s are broken and will be embedded again", self._namespace)
                     _remove(self._vector_file)
         except OSError as error:
+            self.close()
             logger.warning("the broken index of %s can't be removed: %s", self._namespace, error)
             self._index = self._in_memory()
             self._opened()
+
+
+def _inode(path: Path) -> int | None:
+    try:
+        return path.stat().st_ino
+    except FileNotFoundError:
+        return None
 
 
 def _remove(path: Path) -> None:
