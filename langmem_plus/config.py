@@ -78,6 +78,7 @@ class MemoryConfig(BaseSettings):
     dense_weight: float = _knob("recall", 0.5, "Share of the vectors against the words, for convex fusion.", ge=0, le=1)
     rrf_k: int = _knob("recall", 60, "The constant of reciprocal rank fusion.", ge=1, le=1000)
     reranker: str = _knob("recall", "auto", "auto, builtin, none, or the path of a flashrank model folder.")
+    reranker_folder: Path | None = _knob("recall", None, "A flashrank model folder, which auto then uses.")
     rerank_batch: int = _knob("recall", 50, "Candidates that a reranking model reads at most.", ge=1, le=500)
     relevance: Literal["calibrated", "sigmoid", "minmax"] = _knob(
         "recall", "calibrated", "How a raw relevance becomes a number in [0, 1]."

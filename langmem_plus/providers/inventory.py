@@ -14,7 +14,7 @@ from langmem_plus.providers.embeddings import INSTALL_LOCAL, WORDS_ALONE, NamedE
 from langmem_plus.providers.lazy import build_chat_model
 from langmem_plus.providers.minilm import LocalEmbeddings
 from langmem_plus.providers.onnx_runtime import missing_packages
-from langmem_plus.providers.rerank import BUILT_IN, FOLDER_VARIABLE, INSTALL_RERANK, find_model
+from langmem_plus.providers.rerank import BUILT_IN, INSTALL_RERANK, find_model
 
 State = Literal["ok", "degraded", "missing"]
 
@@ -102,12 +102,12 @@ def reranker_part(config: MemoryConfig) -> Part:
         found = find_model(spec, config.replace(allow_downloads=False))
     except ConfigError as error:
         if spec.lower() == "auto":
-            return Part(name, BUILT_IN, "degraded", str(error), f"Complete the folder of {FOLDER_VARIABLE}.")
+            return Part(name, BUILT_IN, "degraded", str(error), "Complete reranker_folder.")
         if config.allow_downloads and Path(spec).name == spec:
             return Part(name, spec, "degraded", "it isn't here yet, and is fetched when memory is first set up")
         return Part(name, "none", "missing", str(error), "Name a complete model folder, or choose reranker=auto.")
     if found is None:
-        hint = f"a flashrank folder in {FOLDER_VARIABLE} would be used"
+        hint = "set reranker_folder to a flashrank folder to use that"
         return Part(name, BUILT_IN, detail=hint)
     if missing := missing_packages("flashrank", "onnxruntime", "tokenizers"):
         return Part(name, BUILT_IN, "degraded", missing, INSTALL_RERANK)

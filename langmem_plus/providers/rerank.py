@@ -31,7 +31,6 @@ from langmem_plus.tokens import encodable
 
 logger = logging.getLogger(__name__)
 
-FOLDER_VARIABLE = "LANGMEM_PLUS_RERANKER_FOLDER"
 BUILT_IN = "the built-in scoring"
 INSTALL_RERANK = "Run: pip install 'langmem-plus[rerank]'"
 MAX_TOKENS = 512  # what cross-encoders of the BERT family read of a query and a text together
@@ -77,7 +76,7 @@ def make_reranker(spec: RerankerSpec | MemoryConfig = "auto", config: MemoryConf
     except ConfigError as error:
         if name.lower() != "auto":
             raise
-        step_down("reranker", str(error).rstrip("."), f"using {BUILT_IN}", f"Complete the folder of {FOLDER_VARIABLE}.")
+        step_down("reranker", str(error).rstrip("."), f"using {BUILT_IN}", "Complete reranker_folder.")
         return None
     if found is None:
         return None
@@ -102,8 +101,7 @@ def find_model(spec: str, config: MemoryConfig) -> RerankerFiles | None:
         ConfigError: the setting names a folder or a model that can't be used.
     """
     if spec.lower() == "auto":
-        named = os.environ.get(FOLDER_VARIABLE, "").strip()
-        return model_in(Path(named).expanduser()) if named else None
+        return model_in(config.reranker_folder.expanduser()) if config.reranker_folder else None
     folder = Path(spec).expanduser()
     if folder.is_dir():
         return model_in(folder)

@@ -17,7 +17,7 @@ import pytest
 from langmem_plus.config import MemoryConfig
 from langmem_plus.errors import ConfigError, MissingExtraError
 from langmem_plus.providers import downloads, onnx_runtime, rerank
-from langmem_plus.providers.rerank import FOLDER_VARIABLE, FORWARD_PAIRS, FlashrankReranker, make_reranker
+from langmem_plus.providers.rerank import FORWARD_PAIRS, FlashrankReranker, make_reranker
 
 ModelFolder = Callable[..., Path]
 QUERY = "who is my wife"
@@ -155,11 +155,11 @@ def test_auto_takes_a_complete_folder_only(
     model_folder: ModelFolder, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """``auto`` uses the folder that the environment names; without one it is quiet, with half a one it warns once."""
-    monkeypatch.delenv(FOLDER_VARIABLE, raising=False)
+    monkeypatch.delenv("LANGMEM_PLUS_RERANKER_FOLDER", raising=False)
     assert make_reranker("auto") is None and make_reranker() is None
     assert not caplog.records
     folder = model_folder()
-    monkeypatch.setenv(FOLDER_VARIABLE, str(folder))
+    monkeypatch.setenv("LANGMEM_PLUS_RERANKER_FOLDER", str(folder))
     assert isinstance(make_reranker("auto", MemoryConfig()), FlashrankReranker)
     (folder / "tokenizer.json").unlink()
     assert [make_reranker("auto") for _ in range(3)] == [None] * 3
