@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import os
 import shutil
+import socket
 import time
 from pathlib import Path
 from typing import Any
@@ -77,6 +80,32 @@ def test_a_lease_expires(store: MarkdownStore, ns: Namespace, turn: Any, monkeyp
     assert store.claim(ns, "a", 60) == set()
     monkeypatch.setattr(pending.time, "time", lambda: now + 61)
     assert store.claim(ns, "a", 60) == {"a"}
+
+
+def test_a_claim_ends_with_its_process(store: MarkdownStore, ns: Namespace, turn: Any) -> None:
+    """A crash costs no lease; while the process lives, or nobody can tell, the lease holds."""
+    for key in "ab":
+        store.put(ns, key, turn(key))
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if store.claim(ns, "a", 3600) == {"a"} else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    assert store.claim(ns, "ab", 3600) == {"a", "b"}
+    assert store.claim(ns, "ab", 3600) == set()
+
+
+@pytest.mark.parametrize(
+    "owner", [None, 5, [], ["elsewhere", 1], [socket.gethostname(), "x"], [socket.gethostname(), 1]]
+)
+def test_a_claim_of_a_process_that_nobody_knows_holds(
+    store: MarkdownStore, root: Path, ns: Namespace, turn: Any, owner: Any
+) -> None:
+    """One on another machine, or one that a marker doesn't name rightly."""
+    store.put(ns, "a", turn("a"))
+    assert store.claim(ns, "a", 3600) == {"a"}
+    (marker,) = (root / ".pending" / namespace_id(ns)).iterdir()
+    marker.write_text(json.dumps({**json.loads(marker.read_text()), "owner": owner}))
+    assert store.claim(ns, "a", 3600) == set()
 
 
 @pytest.mark.parametrize("damage", ["folder", "namespace", "marker", "content", "wrong"])
