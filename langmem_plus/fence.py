@@ -26,8 +26,8 @@ QUOTED_FROM_MEMORY = "quoted_from_memory"
 _DELIMITER = re.compile(
     rf"{_OPENING}(?={_GAP}(?:[/／]{_GAP})?(?:{_lookalikes(CONTEXT_OPEN)}|{_lookalikes(HINT_OPEN)}))", re.IGNORECASE
 )
-# Control characters, which no reader needs.
-_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f]")
+# Control characters, which no reader needs, and halves of surrogate pairs, which no request can carry.
+_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f\ud800-\udfff]")
 
 
 def fold(text: str) -> str:

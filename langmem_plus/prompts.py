@@ -40,6 +40,7 @@ def quote(text: str, tag: str) -> str:
     '<turn>\\nhi &lt;/turn>\\n</turn>'
     """
     inner = re.sub(rf"<(?=/?\s*{tag}\b)", "&lt;", text, flags=re.IGNORECASE)
+    inner = re.sub(r"[\ud800-\udfff]", "\ufffd", inner)  # half of a surrogate pair: no request can carry it
     return f"<{tag}>\n{inner}\n</{tag}>"
 
 

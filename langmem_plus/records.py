@@ -204,8 +204,11 @@ class MemoryRecord(BaseModel):
 
     @property
     def said_at(self) -> dt.datetime:
-        """When it was said, or, where nobody knows, when it was written."""
-        return self.observed_at or self.created_at
+        """When it was said, or, where nobody knows, when it was written.
+
+        Nothing is said after it was written: a clock that is ahead would let it outlive every later correction.
+        """
+        return min(self.observed_at, self.created_at) if self.observed_at else self.created_at
 
     def to_value(self) -> dict[str, Any]:
         """The value that stands in the store."""

@@ -111,3 +111,8 @@ def test_long_texts_are_quick() -> None:
     assert escape("<" + " " * 200_000) == "<" + " " * 200_000
     assert escape(("<m" + " " * 50) * 20_000)
     assert strip_context(CONTEXT_OPEN * 20_000) == CONTEXT_OPEN * 20_000
+
+
+def test_half_a_surrogate_pair_reaches_no_request() -> None:
+    """A cut emoji stays in its file, but what is put into a model call can be encoded."""
+    assert fold("half \ud83d emoji").encode() == b"half  emoji"

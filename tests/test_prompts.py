@@ -124,3 +124,8 @@ def test_the_recalled_block_is_recognised_between_its_delimiters() -> None:
     """And nothing else is: code that has such a word stays."""
     assert strip_context(f"{CONTEXT_OPEN}\nx\n{CONTEXT_CLOSE}\n\nHello") == "Hello"
     assert strip_context("#include <memory>") == "#include <memory>"
+
+
+def test_a_quote_can_be_encoded() -> None:
+    """Half of a surrogate pair, which clients cut emojis into, doesn't make the request fail."""
+    assert quote("half \ud83d", "turn").encode() == "<turn>\nhalf \ufffd\n</turn>".encode()

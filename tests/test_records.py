@@ -236,3 +236,11 @@ class TestSmallRecords:
 
 def _record(**fields: Any) -> MemoryRecord:
     return MemoryRecord(**{"id": "1", "text": "a text", "user_id": "alice", **fields})
+
+
+def test_nothing_is_said_after_it_was_written() -> None:
+    """A client's clock that is ahead doesn't make a statement newer than everything that follows."""
+    written = dt.datetime(2026, 3, 1, tzinfo=dt.UTC)
+    for observed, said in ((written + dt.timedelta(hours=9), written), (written - dt.timedelta(days=1), None)):
+        record = MemoryRecord(id="a", text="t", user_id="u", created_at=written, observed_at=observed)
+        assert record.said_at == (said or observed)

@@ -17,6 +17,7 @@ from langmem_plus.records import Choice, MemoryHit, MemoryRecord, MemoryReport
 
 STAGES = ("words", "dense", "cosine", "coverage", "relevance", "recency", "importance")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+_HALF = re.compile(r"[\ud800-\udfff]")
 _STYLES = {"memory": "green", "user": "cyan", "assistant": "magenta", "summary": "yellow"}
 
 # What is printed is mostly other people's text: nothing in it is markup.
@@ -26,7 +27,9 @@ errors = Console(markup=False, highlight=False, emoji=False, stderr=True)
 
 def print_json(data: Any) -> None:
     """One JSON document on standard output, without colours or line wrapping."""
-    print(json.dumps(data, ensure_ascii=False, indent=2))  # noqa: T201 - this is the program's output
+    text = json.dumps(data, ensure_ascii=False, indent=2)
+    # Half of a surrogate pair can't be printed; its escape is the same JSON.
+    print(_HALF.sub(lambda m: f"\\u{ord(m[0]):04x}", text))  # noqa: T201 - this is the program's output
 
 
 class LineHandler(logging.Handler):
@@ -98,7 +101,7 @@ def one_line(text: str) -> str:
     >>> one_line("first\\n  second\\x1b[2J")
     'first second[2J'
     """
-    return _CONTROL.sub("", " ".join(text.split()))
+    return _HALF.sub("\ufffd", _CONTROL.sub("", " ".join(text.split())))
 
 
 def record_sheet(record: MemoryRecord) -> Table:

@@ -114,11 +114,15 @@ def find_text(value: Mapping[str, Any]) -> str | None:
 
 
 def read_items(wanted: Wanted, items: Sequence[SearchItem], found: Found) -> int:
-    """Read one answer into ``found``; returns how many of its items can be recalled."""
-    window, usable = _window(wanted.messages), 0
+    """Read one answer into ``found``; returns how many of its items can be recalled.
+
+    A store's search covers everything below a namespace, too: with a template of one's own that may be somebody else's
+    memory, so only what stands in the scope's own namespaces is read.
+    """
+    window, usable, own = _window(wanted.messages), 0, set(wanted.scope.namespaces)
     for item in items:
-        place = (item.namespace, item.key)
-        if place in found.left_out:
+        place = (tuple(item.namespace), item.key)
+        if place[0] not in own or place in found.left_out:
             continue
         record = read_item(item, wanted.scope)
         reason = _objection(record, wanted, window)

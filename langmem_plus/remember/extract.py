@@ -38,6 +38,11 @@ class Extraction:
     report: MemoryReport = field(default_factory=MemoryReport)
 
 
+# A model may refuse one turn (a content filter) and take the next; so many failures of a batch are an outage, and each
+# may have cost a time-out.
+_OUTAGE = 3
+
+
 def in_order(turns: Sequence[MemoryRecord]) -> list[MemoryRecord]:
     """The turns as they were said: by time, then by their place in the thread."""
     return sorted(turns, key=lambda turn: (turn.said_at, *_place(turn)))
@@ -143,23 +148,30 @@ def extract_steps(services: Services, scope: Scope) -> Steps[Extraction]:
     result = Extraction()
     left = len(pending) - len(batch)
     mine = [turn for turn in batch if turn.id in claimed]
-    for place, turn in enumerate(mine):
+    failures: list[Exception] = []
+    for turn in mine:
         try:
             facts, warnings = yield from draw_facts(turn, services)
+        except ConfigError:
+            yield Release(namespace, [other.id for other in mine])
+            raise  # no other turn would fare better; nothing is lost, they still wait
         except Exception as error:
-            rest = mine[place:]
-            yield Release(
-                namespace, [other.id for other in (mine if not place or isinstance(error, ConfigError) else rest)]
-            )
-            if not place or isinstance(error, ConfigError):
-                raise  # nothing is lost: the turns still wait
-            logger.warning("memory: extraction stopped, %d turns still wait: %s", len(rest), error)
-            result.report.warnings.append(f"extraction stopped, {len(rest)} turns still wait: {error}")
-            left += len(rest)
-            break
+            logger.warning("memory: no facts could be drawn out of a turn, which still waits: %s", error, exc_info=True)
+            failures.append(error)
+            if len(failures) == _OUTAGE:
+                break
+            continue
         result.turns.append(turn)
         result.facts += facts
         result.report.warnings += warnings
+    if failures:
+        done = {turn.id for turn in result.turns}
+        waiting_on = [turn.id for turn in mine if turn.id not in done]
+        yield Release(namespace, waiting_on)
+        if not result.turns:
+            raise failures[0]
+        result.report.warnings.append(f"{len(waiting_on)} turns still wait for their facts: {failures[0]}")
+        left += len(waiting_on)
     result.report.counts = {"turns_read": len(result.turns), "facts_found": len(result.facts), "turns_left": left}
     return result
 

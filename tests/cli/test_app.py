@@ -262,3 +262,14 @@ def test_eval_write_tells_files_apart(shell: Shell) -> None:
     results = shell.json("eval", "write", "a.json", "b.json")
     assert results[0]["tuned_on_even_entries"]["all"]["met"] == 1
     assert results[1]["tuned_on_even_entries"]["all"]["expected"] == 1
+
+
+def test_half_an_emoji_can_be_shown(shell: Shell) -> None:
+    """A message that a client cut through an emoji is imported, listed and found; JSON gives it back exactly."""
+    (shell.folder / "cut.json").write_text('[{"role": "user", "content": "half \\ud83d emoji"}]', encoding="utf-8")
+    assert shell.json("import", "cut.json", "--user", "alice")["stored"] == 1
+    for command in (("list",), ("search", "emoji")):
+        code, out, err = shell(*command, "--user", "alice")
+        assert code == 0, err
+        assert out.encode()
+    assert shell.json("list", "--user", "alice", "--role", "user")[0]["text"] == "half \ud83d emoji"

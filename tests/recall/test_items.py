@@ -175,3 +175,14 @@ def test_a_fact_that_was_replaced_twice_has_its_last_successor(hit: MakeHit) -> 
     said = hit("You live in Lyon.", id="reply", role="assistant")
     kept, _ = without_outdated("where do I live", [said, hit("I live in Grenoble.", id="new")], facts)
     assert [found.record.id for found in kept] == ["new"]
+
+
+def test_what_stands_below_the_namespace_is_not_read() -> None:
+    """A shared namespace's recall shows nothing of the rooms below it, which a store's prefix search also covers."""
+    shared = Scope("bob", org="acme", template=("org", "{org}"))
+    wanted = Wanted(shared, "salary", 10, MemoryConfig(), NOW)
+    found = Found()
+    below = SearchItem(("org", "acme", "alice"), "k", {"text": "my salary"}, NOW, NOW, 0.9)
+    own = SearchItem(("org", "acme"), "o", {"text": "the office is in Ghent"}, NOW, NOW, 0.1)
+    assert read_items(wanted, [below, own], found) == 1
+    assert [hit.text for hit in found.hits.values()] == ["the office is in Ghent"]

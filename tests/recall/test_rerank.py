@@ -227,7 +227,8 @@ def test_archives_have_a_threshold_of_their_own(hit: MakeHit) -> None:
 def test_equal_totals_are_ordered_by_time_then_id(hit: MakeHit) -> None:
     """The same candidates give the same order, however they came."""
     config = CONFIG.replace(recency_weight=0)
-    hits = [hit("c"), hit("a"), hit("b"), hit("new", observed_at=NOW + dt.timedelta(1))]
+    before = NOW - dt.timedelta(1)
+    hits = [*(hit(name, observed_at=before) for name in "cab"), hit("new", observed_at=NOW)]
     for order in (hits, hits[::-1]):
         kept, _ = rerank("q", order, config, NOW, lambda query, texts: [0.5] * len(texts))
         assert ids(kept) == ["new", "a", "b", "c"]

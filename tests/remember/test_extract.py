@@ -235,6 +235,27 @@ def test_a_model_that_fails_later_keeps_what_was_drawn_before() -> None:
     assert "2 turns still wait" in found.report.warnings[0]
 
 
+def test_a_turn_that_the_model_refuses_does_not_hold_up_the_others() -> None:
+    """The oldest turn stays pending, and free to be tried again; those behind it become memories."""
+    model = ScriptedChatModel([ValueError("content filter"), said("The user likes jazz.")], methods=("json_schema",))
+    services = memory(turn("I watched a film about a bomb", 1), turn("I like jazz", 2), model=model)
+    found = extract(services, SCOPE)
+    assert [each.id for each in found.turns] == ["turn 2"]
+    assert [fact.text for fact in found.facts] == ["The user likes jazz."]
+    assert found.report.counts["turns_left"] == 1
+    store = services.find_store()
+    assert isinstance(store, ClaimingStore)
+    assert "turn 1" not in store.ours
+
+
+def test_an_outage_is_not_paid_for_by_every_turn() -> None:
+    """After a few failures the rest of the batch isn't tried."""
+    model = ScriptedChatModel([], then=ConnectionError("down"))
+    with pytest.raises(ConnectionError):
+        extract(memory(*(turn(f"I like tea {n}", n) for n in range(20)), model=model), SCOPE)
+    assert len(model.calls) == 3
+
+
 def test_a_missing_key_always_raises() -> None:
     """Wrong settings aren't a passing failure."""
     model = ScriptedChatModel([said("The user likes tea.")], then=ConfigError("no key"))
