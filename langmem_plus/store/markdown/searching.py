@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import heapq
 import itertools
 from collections.abc import Iterator, Sequence
@@ -19,8 +20,8 @@ from langmem_plus.store.search import Floats, Fused, RankedItem, fuse, matches
 from langmem_plus.text import tokens
 
 _PAGE = 100
-# Times that a ranking is made again when what it found was rewritten before it could be read.
-_TRIES = 3
+# Times that a ranking is made without holding up any writer; after that, what it found can't be rewritten meanwhile.
+_FREE_TRIES = 2
 
 Chosen = tuple[int, OpenNamespace, Row, dict[str, Any]]
 
@@ -69,11 +70,15 @@ def ranking(
     """
     terms = tokens(op.query or "")
     end = op.offset + op.limit
-    for _ in range(_TRIES):
-        found = _Ranked(rooms, terms, query, op, kind, config)
-        # Without a filter no more is read than is wanted.
-        page = _PAGE if op.filter else min(max(end, 1), _PAGE)
-        chosen = list(itertools.islice(found.best(page), op.offset, end))
+    # Without a filter no more is read than is wanted.
+    page = _PAGE if op.filter else min(max(end, 1), _PAGE)
+    for attempt in range(_FREE_TRIES + 1):
+        with contextlib.ExitStack() as stack:
+            if attempt == _FREE_TRIES:
+                for room in sorted(rooms, key=lambda room: room.namespace):  # the order in which writers take them
+                    stack.enter_context(room.locked())
+            found = _Ranked(rooms, terms, query, op, kind, config)
+            chosen = list(itertools.islice(found.best(page), op.offset, end))
         if not found.stale:
             break
     return _ranked_items(chosen, found.fused, terms, query)
