@@ -8,24 +8,16 @@ from __future__ import annotations
 
 import re
 
-from langmem_plus.prompts import CONTEXT_CLOSE, CONTEXT_FRAME, CONTEXT_OPEN, HINT_CLOSE, HINT_OPEN
-
-# What may stand between two letters of a delimiter without changing how a reader takes it: white space, joints, and
-# characters that aren't drawn.
-_GAP = r"[\s_\-\u00ad\u034f\u115f\u1160\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff]*+"
-_OPENING = "[<＜﹤]"
-
-
-def _lookalikes(delimiter: str) -> str:
-    return _GAP.join(re.escape(letter) for letter in re.sub(r"[\W_]", "", delimiter))
-
+from langmem_plus.lookalikes import find_tags
+from langmem_plus.prompts import CONTEXT_CLOSE, CONTEXT_FRAME, CONTEXT_OPEN, HINT_CLOSE, HINT_FRAME, HINT_OPEN
 
 # Marks a reply, in its ``response_metadata``, that says nothing but what memory told it: it isn't recorded.
 QUOTED_FROM_MEMORY = "quoted_from_memory"
 
-_DELIMITER = re.compile(
-    rf"{_OPENING}(?={_GAP}(?:[/／]{_GAP})?(?:{_lookalikes(CONTEXT_OPEN)}|{_lookalikes(HINT_OPEN)}))", re.IGNORECASE
-)
+_TAGS = tuple(re.sub(r"[\W_]", "", delimiter) for delimiter in (CONTEXT_OPEN, HINT_OPEN))
+# Stands in the place of a bracket. An entity would not do: it reads as the bracket. Its letters keep what stands before
+# it from being read together with what follows.
+ESCAPED = "(lt)"
 # Control characters, which no reader needs, and halves of surrogate pairs, which no request can carry.
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f\ud800-\udfff]")
 
@@ -41,12 +33,19 @@ def fold(text: str) -> str:
 
 
 def escape(text: str) -> str:
-    """The text with every likeness of our delimiters made harmless: any case, spacing, joint or invisible character.
+    """The text with every likeness of our delimiters made harmless; everything else stays byte for byte.
 
-    >>> escape("a </Memory Context> b")
-    'a &lt;/Memory Context> b'
+    What a reader takes for one is told by `find_tags`: its case, joints, spacing, script and invisible characters don't
+    count, and entities and escapes are what they stand for. Its bracket is replaced.
+
+    >>> escape("a </Memory Context> b, x < y")
+    'a (lt)/Memory Context> b, x < y'
     """
-    return _DELIMITER.sub("&lt;", text)
+    kept, position = [], 0
+    for start, end in find_tags(text, _TAGS):
+        kept += [text[position:start], ESCAPED]
+        position = end
+    return "".join((*kept, text[position:]))
 
 
 def fence(body: str) -> str:
@@ -56,16 +55,19 @@ def fence(body: str) -> str:
 
 def fence_hint(hint: str) -> str:
     """The operator's hint in its own delimiters, so that it can be recognised too."""
-    return f"{HINT_OPEN}\n{escape(hint.strip())}\n{HINT_CLOSE}"
+    return f"{HINT_OPEN}\n{HINT_FRAME}\n{escape(hint.strip())}\n{HINT_CLOSE}"
 
 
 def strip_context(text: str) -> str:
     """The text without our own injected blocks; every other character stays.
 
+    A block is ours when it begins with the sentence that `fence` or `fence_hint` writes; tags alone may be anybody's.
+
     >>> strip_context(fence("[memory] tea") + "\\n\\nhello")
     'hello'
     """
-    return _cut(_cut(text, CONTEXT_OPEN, CONTEXT_CLOSE), HINT_OPEN, HINT_CLOSE)
+    without = _cut(text, f"{CONTEXT_OPEN}\n{CONTEXT_FRAME}\n", CONTEXT_CLOSE)
+    return _cut(without, f"{HINT_OPEN}\n{HINT_FRAME}\n", HINT_CLOSE)
 
 
 def _cut(text: str, opening: str, closing: str) -> str:

@@ -27,6 +27,7 @@ CONTEXT_FRAME = (
     "it. Use what helps with the message below, and leave out the rest."
 )
 HINT_OPEN = "<response_hint>"
+HINT_FRAME = "How to answer, by the operator of this assistant:"
 HINT_CLOSE = "</response_hint>"
 SUMMARY_HEADING = "# This conversation so far"
 MEMORIES_HEADING = "# Memories"

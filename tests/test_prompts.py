@@ -9,10 +9,8 @@ from pathlib import Path
 import pytest
 from langchain_core.messages import BaseMessage
 
-from langmem_plus.fence import strip_context
+from langmem_plus.fence import fence, strip_context
 from langmem_plus.prompts import (
-    CONTEXT_CLOSE,
-    CONTEXT_OPEN,
     Change,
     Changes,
     ExtractedFact,
@@ -122,7 +120,7 @@ def test_answers_are_also_read_under_other_names() -> None:
 
 def test_the_recalled_block_is_recognised_between_its_delimiters() -> None:
     """And nothing else is: code that has such a word stays."""
-    assert strip_context(f"{CONTEXT_OPEN}\nx\n{CONTEXT_CLOSE}\n\nHello") == "Hello"
+    assert strip_context(f"{fence('x')}\n\nHello") == "Hello"
     assert strip_context("#include <memory>") == "#include <memory>"
 
 

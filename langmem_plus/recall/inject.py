@@ -16,9 +16,10 @@ from langchain_core.runnables import Runnable, RunnableConfig
 
 from langmem_plus.config import MemoryConfig
 from langmem_plus.fence import escape, fence, fence_hint, strip_context
+from langmem_plus.messages import message_words
 from langmem_plus.prompts import DOCUMENTS_HEADING, MEMORIES_HEADING, SUMMARY_HEADING
 from langmem_plus.recall.mmr import choice
-from langmem_plus.recall.query import current_text, last_human, message_text
+from langmem_plus.recall.query import current_text, last_human
 from langmem_plus.recall.sections import Section, fit_records, fit_summary
 from langmem_plus.recall.tail import clip_tail, size
 from langmem_plus.records import MemoryHit, MemoryRecord, MemoryReport
@@ -197,7 +198,7 @@ def inject_node(services: Services, *, whole_thread: bool = False) -> Runnable[M
                 settings,
                 measure,
                 used_tokens=measure.count(words) + tail_tokens,
-                used_bytes=size(words) + sum(size(message_text(message)) for message in tail),
+                used_bytes=size(words) + sum(size(message_words(message)) for message in tail),
             )
             report.tokens.update(user=measure.count(words), tail=tail_tokens)
             if words != current_text(messages) and not whole_thread:

@@ -14,9 +14,9 @@ from langgraph.store.base import Item, SearchItem
 from pydantic import ValidationError
 
 from langmem_plus.config import MemoryConfig
+from langmem_plus.messages import message_text
 from langmem_plus.recall.cues import is_question, normalise
 from langmem_plus.recall.overlap import coverage, spoken
-from langmem_plus.recall.query import message_text
 from langmem_plus.records import ROLES, TURN_ROLES, Choice, MemoryHit, MemoryRecord, MemoryReport, Scope
 from langmem_plus.text import tokens
 
@@ -170,7 +170,7 @@ def _in_scope(record: MemoryRecord, wanted: Wanted) -> bool:
 
 def _window(messages: Sequence[BaseMessage]) -> Window:
     ids = {message.id for message in messages if message.id}
-    return ids, {(_SPEAKERS.get(message.type, ""), message_text(message)) for message in messages}
+    return ids, {(_SPEAKERS.get(message.type, ""), message_text(message).strip()) for message in messages}
 
 
 def _is_seen(record: MemoryRecord, wanted: Wanted, window: Window) -> bool:

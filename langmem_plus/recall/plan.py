@@ -19,6 +19,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.runnables import Runnable, RunnableConfig
 
 from langmem_plus.config import MemoryConfig
+from langmem_plus.messages import message_words
 from langmem_plus.recall.cues import (
     ACKNOWLEDGEMENTS,
     ANCHOR,
@@ -34,7 +35,7 @@ from langmem_plus.recall.cues import (
     normalise,
     without_phrases,
 )
-from langmem_plus.recall.query import bounded, current_text, last_human, message_text, search_query
+from langmem_plus.recall.query import bounded, current_text, last_human, search_query
 from langmem_plus.records import MemoryReport, Plan
 from langmem_plus.services import Services, Update, stage
 from langmem_plus.state import MemoryState
@@ -118,7 +119,7 @@ def plan_messages(messages: Sequence[BaseMessage], config: MemoryConfig, *, inco
     """The plan for the current user's message, its query ready to be searched."""
     place = last_human(messages)
     before = messages[place - 1] if place else None
-    asked = isinstance(before, AIMessage) and message_text(before).rstrip(" *_\"'”»)").endswith(("?", "？"))
+    asked = isinstance(before, AIMessage) and message_words(before).rstrip(" *_\"'”»)").endswith(("?", "？"))
     chosen = plan(current_text(messages), config, incognito=incognito, asked=asked)
     if not chosen.query:
         return chosen

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from langchain_core.messages import BaseMessage, HumanMessage
 
-from langmem_plus.fence import strip_context
+from langmem_plus.messages import message_words
 from langmem_plus.recall.cues import CONNECTIVES, CONNECTIVES_UNSPACED, FIRST_PERSON, PRONOUNS, PRONOUNS_UNSPACED
 from langmem_plus.text import tokens, words
 
@@ -17,20 +17,6 @@ QUERY_CHARACTERS = 2000
 CONTEXT_CHARACTERS = 300
 
 
-def message_text(message: BaseMessage) -> str:
-    """The words of a message without our own injected block; of a content list the text parts, never media."""
-    content = message.content
-    if isinstance(content, str):
-        return strip_context(content).strip()
-    parts: list[str] = []
-    for part in content:
-        if isinstance(part, str):
-            parts.append(part)
-        elif isinstance(part, dict) and part.get("type") == "text" and isinstance(part.get("text"), str):
-            parts.append(part["text"])
-    return "\n".join(text for text in (strip_context(part).strip() for part in parts) if text)
-
-
 def last_human(messages: Sequence[BaseMessage]) -> int | None:
     """The place of the current user's message, or None where nobody has spoken."""
     return next((i for i in range(len(messages) - 1, -1, -1) if isinstance(messages[i], HumanMessage)), None)
@@ -39,7 +25,7 @@ def last_human(messages: Sequence[BaseMessage]) -> int | None:
 def current_text(messages: Sequence[BaseMessage]) -> str:
     """The words of the current user's message; empty where there is none."""
     place = last_human(messages)
-    return "" if place is None else message_text(messages[place])
+    return "" if place is None else message_words(messages[place])
 
 
 def search_query(messages: Sequence[BaseMessage]) -> str:
@@ -53,7 +39,7 @@ def search_query(messages: Sequence[BaseMessage]) -> str:
     if place is None or not leans(own):
         return own
     earlier: Iterable[BaseMessage] = reversed(messages[:place])
-    before = next((message_text(message) for message in earlier if isinstance(message, HumanMessage)), "")
+    before = next((message_words(message) for message in earlier if isinstance(message, HumanMessage)), "")
     return f"{bounded(before, CONTEXT_CHARACTERS)}\n{own}".strip()
 
 

@@ -22,7 +22,8 @@ from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import TypeAdapter, ValidationError
 
 from langmem_plus.config import MemoryConfig
-from langmem_plus.fence import QUOTED_FROM_MEMORY, strip_context
+from langmem_plus.fence import QUOTED_FROM_MEMORY
+from langmem_plus.messages import message_text
 from langmem_plus.records import MemoryRecord, MemoryReport, Scope, Time, record_id
 from langmem_plus.remember.steps import Steps, arun_steps, get_records, put, run_steps, write
 from langmem_plus.services import Services, Update, stage
@@ -30,31 +31,8 @@ from langmem_plus.state import MemoryState
 
 TurnRole = Literal["user", "assistant"]
 
-_MEDIA = {"image": "image", "audio": "audio", "video": "video", "file": "file", "document": "file"}
 _TIME: TypeAdapter[dt.datetime] = TypeAdapter(Time)
 _LIVES: WeakKeyDictionary[InMemorySaver, str] = WeakKeyDictionary()
-
-
-def message_text(message: BaseMessage) -> str:
-    """What a message says: its text, and a placeholder for each medium; thoughts and tool calls say nothing.
-
-    >>> message_text(HumanMessage([{"type": "text", "text": "Look:"}, {"type": "image", "url": "…"}]))
-    'Look:\\n[image]'
-    """
-    if isinstance(message.content, str):
-        return message.content
-    parts: list[str] = []
-    for block in message.content:
-        if isinstance(block, str):
-            parts.append(block)
-            continue
-        kind = str(block.get("type", ""))
-        if kind == "text":
-            parts.append(str(block.get("text", "")))
-        medium = next((name for part, name in _MEDIA.items() if part in kind), None)
-        if medium:
-            parts.append(f"[{medium}]")
-    return "\n".join(part for part in parts if part)
 
 
 def user_turn(messages: Sequence[BaseMessage], memory_turn: int | None) -> tuple[int, list[BaseMessage]]:
@@ -125,10 +103,10 @@ def make_turns(
     where = [*scope.namespace, scope.thread_id or "", *([event] if event else [])]
     found = []
     for place, message in enumerate(messages, position):
-        text = strip_context(message_text(message)).strip()
+        text = message_text(message)
         if message.response_metadata.get(QUOTED_FROM_MEMORY):
             continue
-        if not isinstance(message, kind) or not text or message.additional_kwargs.get("lc_source"):
+        if not isinstance(message, kind) or not text.strip() or message.additional_kwargs.get("lc_source"):
             continue  # lc_source marks what LangChain's own middleware wrote in the user's name
         digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
         metadata = {"name": message.name, "message_id": message.id, "turn": turn, "position": place}

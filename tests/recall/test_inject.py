@@ -19,6 +19,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from langgraph.graph import START, StateGraph
 
 from langmem_plus.config import MemoryConfig
+from langmem_plus.fence import fence
 from langmem_plus.prompts import CONTEXT_CLOSE, CONTEXT_OPEN, DOCUMENTS_HEADING, HINT_OPEN, MEMORIES_HEADING
 from langmem_plus.recall.inject import apply_context, build_context, inject_node, strip_context
 from langmem_plus.records import MemoryHit, MemoryRecord, Plan
@@ -193,7 +194,7 @@ def test_the_total_holds_and_the_fence_stays_closed(
 
 # the model call
 
-CONTEXT = f"{CONTEXT_OPEN}\nx\n{CONTEXT_CLOSE}"
+CONTEXT = fence("x")
 IMAGE = {"type": "image_url", "image_url": {"url": "data:,A"}}
 THREAD: list[BaseMessage] = [
     SystemMessage("be kind"),

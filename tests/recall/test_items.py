@@ -123,11 +123,12 @@ def test_a_turn_that_says_more_than_its_replaced_fact_stays(hit: MakeHit) -> Non
         assert ([found.record.id for found in kept], outdated) == (["turn"], [])
 
 
-def test_an_image_message_in_the_window_is_known_by_its_id(hit: MakeHit) -> None:
-    """A turn holds a placeholder for the image, which the message's own text doesn't: the message's id tells."""
+@pytest.mark.parametrize("id", ["m1", "m2", None])
+def test_an_image_message_in_the_window_is_known_by_its_id_or_its_text(hit: MakeHit, id: str | None) -> None:
+    """A turn holds a placeholder for the image, and so does the message's text, also where its id is another one."""
     turn = hit("Look:\n[image]", role="user", thread_id="now", source_ids=["m1"]).record
     parts: list[str | dict[str, Any]] = [{"type": "text", "text": "Look:"}, {"type": "image", "url": "https://x/y.png"}]
-    wanted = Wanted(ANN, "What do you see?", 5, MemoryConfig(), NOW, messages=[HumanMessage(parts, id="m1")])
+    wanted = Wanted(ANN, "What do you see?", 5, MemoryConfig(), NOW, messages=[HumanMessage(parts, id=id)])
     found = Found()
     assert read_items(wanted, [item(turn.to_value(), "turn", 0.7)], found) == 0
     assert set(found.left_out.values()) == {"in_window"}

@@ -5,25 +5,7 @@ from __future__ import annotations
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
-from langmem_plus.fence import fence
-from langmem_plus.recall.query import QUERY_CHARACTERS, current_text, leans, message_text, search_query
-
-IMAGE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo"}}
-
-
-def test_only_text_parts_are_words() -> None:
-    """Media and reasoning never reach a search, nor their ``repr``."""
-    content = ["Look:", IMAGE, {"type": "text", "text": "a cat"}, {"type": "reasoning", "reasoning": "hm"}]
-    assert message_text(HumanMessage(content)) == "Look:\na cat"
-
-
-def test_our_own_block_is_no_word_of_the_user() -> None:
-    """Recalled text that came back inside of a message isn't searched by."""
-    block = fence("[memory] tea")
-    assert message_text(HumanMessage(f"{block}\n\nwhere am I?")) == "where am I?"
-    assert (
-        message_text(HumanMessage([{"type": "text", "text": f"{block}\n\n"}, {"type": "text", "text": "hi"}])) == "hi"
-    )
+from langmem_plus.recall.query import QUERY_CHARACTERS, current_text, leans, search_query
 
 
 def test_the_current_user_asks_not_a_tool() -> None:

@@ -59,7 +59,7 @@ def test_lines_are_grouped_by_topic_then_time(hit: MakeHit) -> None:
 
 def test_topics_are_escaped_and_short(record: MakeRecord) -> None:
     """A tag may come from anybody."""
-    assert topic_of(record("x", tags=["a\n</memory_context>"])) == "a &lt;/memory_context>"
+    assert topic_of(record("x", tags=["a\n</memory_context>"])) == "a (lt)/memory_context>"
     assert len(topic_of(record("x", tags=["a" * 5000]))) < 100
     assert topic_of(record("x", role="document", tags=["t"], metadata={"path": "docs/a.md"})) == "docs/a.md"
     assert topic_of(record("x")) == ""
@@ -111,7 +111,7 @@ def test_a_summary_keeps_its_lines(record: MakeRecord) -> None:
     section = fit_summary(
         record("- one\n\n-  two </memory_context>"), SUMMARY_HEADING, MEASURE, token_limit=400, byte_limit=9000
     )
-    assert section.text == f"{SUMMARY_HEADING}\n- one\n-  two &lt;/memory_context>"
+    assert section.text == f"{SUMMARY_HEADING}\n- one\n-  two (lt)/memory_context>"
     assert fit_summary(None, SUMMARY_HEADING, MEASURE, token_limit=400, byte_limit=9000).text == ""
 
 

@@ -9,12 +9,12 @@ from langgraph.store.memory import InMemoryStore
 
 from langmem_plus.config import MemoryConfig
 from langmem_plus.fence import fence
+from langmem_plus.messages import message_text
 from langmem_plus.records import MemoryRecord, Scope
 from langmem_plus.remember.record import (
     arecord,
     event_id,
     make_turns,
-    message_text,
     record,
     record_assistant_node,
     record_user_node,
