@@ -6,6 +6,7 @@ A value comes from, first wins: an argument, an environment variable (``LANGMEM_
 
 from __future__ import annotations
 
+import difflib
 import logging
 import os
 import tomllib
@@ -16,11 +17,15 @@ from pydantic import Field, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, SettingsError
 
 from langmem_plus.errors import ConfigError
+from langmem_plus.presets import PRESETS
+from langmem_plus.shown import shown
 
 logger = logging.getLogger(__name__)
 
 GROUPS = ("store", "recall", "inject", "remember", "control")
 CONFIG_FILE_VARIABLE = "LANGMEM_PLUS_CONFIG_FILE"
+USER_VARIABLE = "LANGMEM_PLUS_USER"  # whose memory it is, on the command line
+OTHER_VARIABLES = (CONFIG_FILE_VARIABLE, USER_VARIABLE)
 
 
 def _knob(group: str, default: Any, description: str, *, planned: bool = False, **bounds: Any) -> Any:
@@ -48,7 +53,7 @@ class MemoryConfig(BaseSettings):
         "store", "auto", "How vectors are searched: exactly, in Chroma, or Chroma above ann_threshold.", planned=True
     )
     ann_threshold: int = _knob(
-        "store", 20_000, "Vectors in a namespace above which Chroma takes over.", ge=1, planned=True
+        "store", 20_000, "Vectors in a namespace above which Chroma takes over.", ge=1, le=1_000_000_000, planned=True
     )
     sync_interval: float = _knob(
         "store", 1.0, "Seconds between two looks at the files for edits made by hand.", ge=0, le=86_400
@@ -105,27 +110,33 @@ class MemoryConfig(BaseSettings):
 
     # inject
     inject_as: Literal["user", "system"] = _knob("inject", "user", "Where recalled text stands in the model call.")
-    max_prompt_tokens: int = _knob("inject", 8000, "Tokens of everything that is injected, with the user's text.", ge=1)
-    user_max_tokens: int = _knob("inject", 2000, "Tokens of the user's own text.", ge=1)
-    summary_max_tokens: int = _knob("inject", 400, "Tokens of the thread's summary.", ge=0)
-    tail_max_tokens: int = _knob("inject", 2500, "Tokens of the thread's last messages.", ge=0)
-    tail_messages: int = _knob("inject", 20, "Messages of the thread that a call carries.", ge=1)
-    memories_max_tokens: int = _knob("inject", 1200, "Tokens of recalled memories.", ge=0)
-    documents_max_tokens: int = _knob("inject", 1500, "Tokens of excerpts from documents.", ge=0)
-    document_excerpt_bytes: int = _knob("inject", 1200, "Bytes of one excerpt.", ge=1)
-    max_prompt_bytes: int = _knob("inject", 64_000, "Bytes of everything that is injected.", ge=1)
+    max_prompt_tokens: int = _knob(
+        "inject", 8000, "Tokens of everything that is injected, with the user's text.", ge=1, le=100_000_000
+    )
+    user_max_tokens: int = _knob("inject", 2000, "Tokens of the user's own text.", ge=1, le=100_000_000)
+    summary_max_tokens: int = _knob("inject", 400, "Tokens of the thread's summary.", ge=0, le=100_000_000)
+    tail_max_tokens: int = _knob("inject", 2500, "Tokens of the thread's last messages.", ge=0, le=100_000_000)
+    tail_messages: int = _knob("inject", 20, "Messages of the thread that a call carries.", ge=1, le=1_000_000)
+    memories_max_tokens: int = _knob("inject", 1200, "Tokens of recalled memories.", ge=0, le=100_000_000)
+    documents_max_tokens: int = _knob("inject", 1500, "Tokens of excerpts from documents.", ge=0, le=100_000_000)
+    document_excerpt_bytes: int = _knob("inject", 1200, "Bytes of one excerpt.", ge=1, le=1_000_000_000)
+    max_prompt_bytes: int = _knob("inject", 64_000, "Bytes of everything that is injected.", ge=1, le=1_000_000_000)
     response_hint: str | None = _knob("inject", None, "A sentence on how to answer, placed after the memories.")
 
     # remember
     model: str | None = _knob("remember", None, "The chat model that extracts and decides; none uses rules.")
     base_url: str | None = _knob("remember", None, "The address of an OpenAI-compatible server for the model.")
     background: bool = _knob("remember", True, "Draw facts out after the reply, in the background.")
-    flush_seconds: float = _knob("remember", 10.0, "Seconds that flush and the process's exit wait at most.", ge=0)
-    retries: int = _knob("remember", 3, "Times that failed background work is tried again.", ge=0, le=20)
-    retry_seconds: float = _knob(
-        "remember", 1.0, "Seconds before the first new try, at most; each later try waits twice as long.", ge=0
+    flush_seconds: float = _knob(
+        "remember", 10.0, "Seconds that flush and the process's exit wait at most.", ge=0, le=86_400
     )
-    lease_seconds: float = _knob("remember", 300.0, "Seconds after which a claimed turn may be claimed again.", gt=0)
+    retries: int = _knob("remember", 3, "Times that failed background work is tried again.", ge=0, le=10)
+    retry_seconds: float = _knob(
+        "remember", 1.0, "Seconds before the first new try, at most; each later try waits twice as long.", ge=0, le=3600
+    )
+    lease_seconds: float = _knob(
+        "remember", 300.0, "Seconds after which a claimed turn may be claimed again.", gt=0, le=604_800
+    )
     max_facts: int = _knob("remember", 3, "Facts drawn from one turn at most.", ge=0, le=50)
     fact_support: float = _knob(
         "remember", 0.5, "Share of a fact's words that its turn must hold, or the fact is dropped.", ge=0, le=1
@@ -134,39 +145,45 @@ class MemoryConfig(BaseSettings):
     neighbourhood: int = _knob("remember", 5, "Known records that a new fact is compared with.", ge=0, le=50)
     simhash_distance: int = _knob("remember", 3, "Bits in which near-duplicates may differ.", ge=0, le=64)
     summarize: bool = _knob("remember", True, "Keep a rolling summary of each thread.")
-    summary_refresh_turns: int = _knob("remember", 6, "Turns after which the summary is refreshed.", ge=1)
+    summary_refresh_turns: int = _knob("remember", 6, "Turns after which the summary is refreshed.", ge=1, le=1_000_000)
     summary_max_items: int = _knob("remember", 7, "Points in a summary at most.", ge=1, le=100)
-    summary_source_max_turns: int = _knob("remember", 120, "Turns that one summary reads at most.", ge=1)
+    summary_source_max_turns: int = _knob("remember", 120, "Turns that one summary reads at most.", ge=1, le=1_000_000)
     compress: bool = _knob("remember", True, "Replace old messages of a long thread by their summary.", planned=True)
     threshold_tokens: int = _knob(
-        "remember", 10_000, "Tokens of a thread above which it is compressed.", ge=1, planned=True
+        "remember", 10_000, "Tokens of a thread above which it is compressed.", ge=1, le=100_000_000, planned=True
     )
     hard_limit_tokens: int | None = _knob(
-        "remember", None, "Tokens above which compression doesn't wait.", ge=1, planned=True
+        "remember", None, "Tokens above which compression doesn't wait.", ge=1, le=100_000_000, planned=True
     )
-    recent_messages_to_keep: int = _knob("remember", 10, "Messages that compression leaves whole.", ge=1, planned=True)
+    recent_messages_to_keep: int = _knob(
+        "remember", 10, "Messages that compression leaves whole.", ge=1, le=1_000_000, planned=True
+    )
     archive_conversations: bool = _knob(
         "remember", False, "Keep a searchable archive of what was compressed.", planned=True
     )
     compress_deletes_turns: bool = _knob(
         "remember", False, "Soft-delete stored turns together with compression.", planned=True
     )
-    max_entries: int = _knob("remember", 10_000, "Records a namespace keeps before the weakest are evicted.", ge=1)
+    max_entries: int = _knob(
+        "remember", 10_000, "Records a namespace keeps before the weakest are evicted.", ge=1, le=1_000_000_000
+    )
     evict_roles: tuple[Literal["memory", "user", "assistant"], ...] = _knob(
         "remember", ("memory",), "The roles that max_entries counts and eviction takes."
     )
     evict_by: Literal["score", "age"] = _knob("remember", "score", "What makes a record weak: its score or its age.")
-    score_stale_hours: float = _knob("remember", 24.0, "Hours after which stored scores are computed anew.", ge=0)
-    turn_ttl_days: float | None = _knob("remember", None, "Days after which verbatim turns expire.", gt=0)
+    score_stale_hours: float = _knob(
+        "remember", 24.0, "Hours after which stored scores are computed anew.", ge=0, le=876_000
+    )
+    turn_ttl_days: float | None = _knob("remember", None, "Days after which verbatim turns expire.", gt=0, le=36_500)
     retention_days: float | None = _knob(
-        "remember", None, "Days after which unpinned records are retired.", gt=0, planned=True
+        "remember", None, "Days after which unpinned records are retired.", gt=0, le=36_500, planned=True
     )
     strict: bool = _knob("remember", False, "Raise when memory fails instead of answering without it.")
 
     # control
     incognito_default: bool = _knob("control", False, "Start every thread without memory.")
     tombstone_hours: float = _knob(
-        "control", 24.0, "Hours for which a deleted record can be brought back.", ge=0, planned=True
+        "control", 24.0, "Hours for which a deleted record can be brought back.", ge=0, le=876_000, planned=True
     )
     review: Literal["none", "conflicts", "all"] | None = _knob(
         "control", None, "Which decisions wait for the owner's approval.", planned=True
@@ -180,6 +197,7 @@ class MemoryConfig(BaseSettings):
         except SettingsError as error:  # a list in the environment that isn't JSON
             raise ConfigError(f'{error}: {error.__cause__}. Lists are JSON, such as ["last time"].') from error
         _tell_planned(self)
+        _tell_unknown()
 
     @classmethod
     def settings_customise_sources(
@@ -215,7 +233,7 @@ class MemoryConfig(BaseSettings):
         if value is None:
             return cls()
         if not isinstance(value, MemoryConfig):
-            raise ConfigError(f"config is {value!r}: pass MemoryConfig(top_k=5, …), or leave it out.")
+            raise ConfigError(f"config is {shown(value)}: pass MemoryConfig(top_k=5, …), or leave it out.")
         return value
 
     @classmethod
@@ -232,49 +250,6 @@ class MemoryConfig(BaseSettings):
     def replace(self, **changes: Any) -> MemoryConfig:
         """A copy with some knobs changed, checked again."""
         return type(self)(**{**self.model_dump(), **changes})
-
-
-_AGENT_CLI: dict[str, Any] = {
-    "top_k": 5,
-    "fetch_k": 15,
-    "relevance": "minmax",
-    "score_threshold": None,
-    "relevance_weight": 0.8,
-    "recency_weight": 0.2,
-    "importance_weight": 0.0,
-    "recency_tau_days": 30.0,
-    "mmr_lambda": 0.7,
-    "max_entries": 500,
-    "evict_roles": ("memory", "user", "assistant"),
-    "evict_by": "age",
-    "versioning": True,
-}
-
-PRESETS: dict[str, dict[str, Any]] = {
-    "agent-cli": _AGENT_CLI,
-    "agent-cli-sigmoid": {**_AGENT_CLI, "relevance": "sigmoid", "score_threshold": 0.35, "versioning": False},
-    "theoria": {
-        "fusion": "rrf",
-        "rrf_k": 60,
-        "relevance_weight": 1.0,
-        "recency_weight": 1.0,
-        "importance_weight": 1.0,
-        "recency_tau_days": 7.0,
-        "top_k": 12,
-        "max_entries": 200,
-    },
-    "agent-service": {
-        "recall_scope": "thread",
-        "compress": True,
-        "threshold_tokens": 10_000,
-        "recent_messages_to_keep": 10,
-        "compress_deletes_turns": True,
-        "archive_conversations": True,
-        "relevance_threshold": 0.7,
-        "turn_ttl_days": 7.0,
-        "retention_days": 7.0,
-    },
-}
 
 
 def knob_group(name: str) -> str:
@@ -299,6 +274,20 @@ def _tell_planned(config: MemoryConfig) -> None:
         if is_planned(name) and value != field.default and name not in _TOLD:
             _TOLD.add(name)
             logger.warning("%s=%r is planned and not in effect in this version", name, value)
+
+
+def _tell_unknown() -> None:
+    """Say once a process that an environment variable with our prefix is no setting; another program may want it."""
+    prefix = MemoryConfig.model_config["env_prefix"]
+    for variable in os.environ:
+        upper = variable.upper()
+        name = upper.removeprefix(prefix).lower()
+        known = name in MemoryConfig.model_fields or upper in (*OTHER_VARIABLES, *_TOLD)
+        if known or not upper.startswith(prefix):
+            continue
+        _TOLD.add(upper)
+        near = [f"{prefix}{knob.upper()}" for knob in difflib.get_close_matches(name, MemoryConfig.model_fields, 1)]
+        logger.warning("%s is not a setting%s", variable, f"; did you mean {near[0]}?" if near else ", it does nothing")
 
 
 def read_toml(path: Path) -> dict[str, Any]:
@@ -341,5 +330,5 @@ def _explain(error: ValidationError) -> str:
         if problem["type"] == "extra_forbidden":
             lines.append(f"{name} is not a setting; `langmem-plus config` lists them all.")
         else:
-            lines.append(f"{name}={problem['input']!r}: {problem['msg']}.")
+            lines.append(f"{name}={shown(problem['input'])}: {problem['msg']}.")
     return " ".join(lines)

@@ -7,14 +7,13 @@ A record's ``model_dump(mode="json")`` is the value in the store: flat, plain JS
 from __future__ import annotations
 
 import datetime as dt
-import re
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer
 
-from langmem_plus.errors import MissingIdentityError
+from langmem_plus.labels import fill_template, read_id, read_space, read_user
 
 Role = Literal["memory", "user", "assistant", "summary", "archive", "document"]
 Status = Literal["active", "pending", "superseded", "deleted"]
@@ -63,29 +62,12 @@ Time = Annotated[
 ]
 
 
-def encode_label(text: str) -> str:
-    """Turn any text into a namespace label, reversibly: LangGraph forbids ``.`` and NUL in labels.
-
-    >>> encode_label("ann@x.org")
-    'ann@x%2eorg'
-    """
-    return re.sub(r"[%.\0]", lambda m: f"%{ord(m[0]):02x}", text)
-
-
-def decode_label(label: str) -> str:
-    """The text that `encode_label` was given.
-
-    >>> decode_label("ann@x%2eorg")
-    'ann@x.org'
-    """
-    return re.sub(r"%([0-9a-f]{2})", lambda m: chr(int(m[1], 16)), label)
-
-
 class Scope(BaseModel):
     """Whose memory, and which part of it: the one place where identities become namespaces and filters.
 
     Args:
-        user_id: whose memory it is; any text that isn't blank.
+        user_id: whose memory it is; any text that isn't blank. Numbers and UUIDs are read as their text, as LangGraph
+            takes them for threads; here, in ``thread_id`` and in ``agent_id``.
         space: a project, a workspace, an agent's own room. ``"global"`` is searched with every other space.
         thread_id: one conversation, as the checkpointer knows it.
         agent_id: the agent that writes, kept in the records.
@@ -102,17 +84,10 @@ class Scope(BaseModel):
     template: tuple[str, ...] = ("memories", "{user_id}", "{space}")
 
     def __init__(self, user_id: str | None = None, space: str = "default", **fields: Any) -> None:
-        if user_id is None or not str(user_id).strip():
-            raise MissingIdentityError(
-                f"user_id is {user_id!r}: memory belongs to somebody, so name them, e.g. "
-                'config={"configurable": {"user_id": "alice"}} or Scope(user_id="alice").'
-            )
-        if not isinstance(space, str) or not space.strip():
-            raise MissingIdentityError(f'space is {space!r}: leave it out for "default", or give it a name.')
-        for name in ("thread_id", "agent_id"):  # LangGraph takes numbers and UUIDs for threads
+        for name in ("thread_id", "agent_id"):
             if fields.get(name) is not None:
-                fields[name] = str(fields[name])
-        super().__init__(user_id=str(user_id), space=space, **fields)
+                fields[name] = read_id(name, fields[name])
+        super().__init__(user_id=read_user(user_id), space=read_space(space), **fields)
 
     @property
     def namespace(self) -> tuple[str, ...]:
@@ -124,34 +99,6 @@ class Scope(BaseModel):
         """The namespaces to search: this space and, where the template has spaces, the user's ``global`` one."""
         other = self.model_copy(update={"space": GLOBAL_SPACE}).namespace
         return (self.namespace,) if other == self.namespace else (self.namespace, other)
-
-
-def fill_template(template: Sequence[str], values: Mapping[str, Any]) -> tuple[str, ...]:
-    """Fill ``{field}`` in a namespace template; a field that nobody fills is an error, never a shared bucket.
-
-    >>> fill_template(("memories", "{user_id}"), {"user_id": "a.b"})
-    ('memories', 'a%2eb')
-
-    Raises:
-        MissingIdentityError: a field has no value, or a blank one, or can't be read as a field (``{user-id}``).
-    """
-    for label in template:
-        if re.search(r"[{}]", re.sub(r"\{\w+\}", "", label)):
-            raise MissingIdentityError(
-                f"the label {label!r} of the namespace template {tuple(template)!r} has braces that aren't a field: "
-                "write {name}, of letters, digits and underscores."
-            )
-
-    def fill(match: re.Match[str]) -> str:
-        value = values.get(match[1])
-        if value is None or not str(value).strip():
-            raise MissingIdentityError(
-                f"the namespace template {tuple(template)!r} needs {match[1]!r}, which is {value!r}: "
-                f'pass it in the context or in config={{"configurable": {{"{match[1]}": …}}}}.'
-            )
-        return encode_label(str(value))
-
-    return tuple(re.sub(r"\{(\w+)\}", fill, label) for label in template)
 
 
 class Scores(BaseModel):

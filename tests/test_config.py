@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import re
+import threading
 from pathlib import Path
 from typing import Any, get_args, get_origin
 
@@ -124,9 +126,10 @@ class TestKnobs:
 
     @pytest.mark.parametrize("name", NUMBERS)
     def test_a_number_has_a_bound(self, name: str) -> None:
-        """A number below its lower bound, or above its upper one, is refused, and the error names both."""
+        """A number below its lower bound, or above its upper one, is refused, and the error names both; there are both,
+        so that no value overflows later, far from here."""
         bounds = [bound for bound in KNOBS[name].metadata if isinstance(bound, _BOUNDS)]
-        assert bounds, f"{name} has no bound"
+        assert {type(bound).__name__[0] for bound in bounds} == {"G", "L"}, f"{name} needs a bound on both sides"
         for bound in bounds:
             for value in _outside(bound):
                 with pytest.raises(ConfigError, match=rf"{name}={value}"):
@@ -215,6 +218,39 @@ class TestEnvironment:
         monkeypatch.setenv("TOP_K", "5")
         monkeypatch.setenv("LANGMEM_PLUS_SOMETHING_ELSE", "5")
         assert MemoryConfig().top_k == 8
+
+    @pytest.mark.parametrize("value", [10**5000, float("inf"), float("nan"), "9" * 5000, [1] * 10_000], ids=type)
+    def test_an_absurd_number_is_one_readable_line(self, value: Any) -> None:
+        """However long it is, the error is short and names the knob."""
+        for name in ("top_k", "flush_seconds", "turn_ttl_days"):
+            with pytest.raises(ConfigError, match=f"^{name}=") as caught:
+                MemoryConfig(**{name: value})
+            assert len(str(caught.value)) < 300
+
+    def test_the_longest_times_can_be_reckoned_with(self) -> None:
+        """At its bounds no time overflows a date or a wait."""
+        bounds = {name: next(b.le for b in KNOBS[name].metadata if hasattr(b, "le")) for name in NUMBERS}
+        config = MemoryConfig(**bounds)
+        assert dt.datetime.now(dt.UTC) + dt.timedelta(days=config.turn_ttl_days or 0, hours=config.tombstone_hours)
+        assert config.retry_seconds * 2**config.retries < threading.TIMEOUT_MAX
+        assert config.flush_seconds < threading.TIMEOUT_MAX
+
+    def test_an_unknown_variable_is_told_once(
+        self, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        """A misspelt one is named with the setting that was meant, once a process; it is no error."""
+        monkeypatch.setattr("langmem_plus.config._TOLD", set())
+        monkeypatch.setenv("LANGMEM_PLUS_TOPK", "5")
+        monkeypatch.setenv("LANGMEM_PLUS_ZZZ", "5")
+        monkeypatch.setenv("LANGMEM_PLUS_USER", "ann")
+        monkeypatch.setenv("LANGMEM_PLUS_FETCH_K", "40")
+        for _ in range(2):
+            assert MemoryConfig().top_k == 8
+        told = [record.getMessage() for record in caplog.records]
+        assert told == [
+            "LANGMEM_PLUS_TOPK is not a setting; did you mean LANGMEM_PLUS_TOP_K?",
+            "LANGMEM_PLUS_ZZZ is not a setting, it does nothing",
+        ]
 
 
 class TestToml:

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from langmem_plus.config import PRESETS, MemoryConfig
+from langmem_plus.config import MemoryConfig
 from langmem_plus.errors import ConfigError
+from langmem_plus.presets import PRESETS
 
 
 @pytest.mark.parametrize(

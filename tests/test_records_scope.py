@@ -12,8 +12,9 @@ from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 from pydantic import ValidationError
 
-from langmem_plus.errors import MissingIdentityError
-from langmem_plus.records import Scope, decode_label, encode_label, fill_template
+from langmem_plus.errors import ConfigError, MissingIdentityError
+from langmem_plus.labels import decode_label, encode_label, fill_template
+from langmem_plus.records import Scope
 
 HARD = [
     "ann@x.org",
@@ -130,6 +131,23 @@ class TestScope:
         """Whose memory it is doesn't change on the way."""
         with pytest.raises(ValidationError):
             Scope("alice").user_id = "bob"
+
+    @pytest.mark.parametrize("value", [["u"], {"id": 1}, True, 1.5, b"u", object()], ids=ascii)
+    def test_what_names_nobody_is_refused(self, value: Any) -> None:
+        """The error names the field, the value and the remedy; two users never meet in the text of some object."""
+        with pytest.raises(MissingIdentityError, match=r"user_id is .*a \w+: give a text.* Name one user"):
+            Scope(value)
+        for name in ("thread_id", "agent_id"):
+            with pytest.raises(ConfigError, match=f"{name} is .*: give a text, a number or a UUID"):
+                Scope("alice", **{name: value})
+        with pytest.raises(MissingIdentityError, match="space is"):
+            Scope("alice", value)
+
+    def test_a_long_value_doesnt_bury_the_remedy(self) -> None:
+        """Whatever somebody passes, the message stays one that can be read."""
+        with pytest.raises(MissingIdentityError) as caught:
+            Scope(["x" * 100_000])  # type: ignore[arg-type]
+        assert len(str(caught.value)) < 400
 
 
 class TestFillTemplate:

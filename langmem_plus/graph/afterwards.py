@@ -19,7 +19,8 @@ from langgraph.store.base import BaseStore
 
 from langmem_plus.background import background
 from langmem_plus.graph.halves import Graph, build_remember_graph
-from langmem_plus.records import MemoryReport, Scope, decode_label
+from langmem_plus.labels import decode_label
+from langmem_plus.records import MemoryReport, Scope
 from langmem_plus.services import Services
 
 logger = logging.getLogger(__name__)

@@ -15,7 +15,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from langmem_plus.errors import InvalidValueError
-from langmem_plus.records import MemoryRecord, decode_label, format_time, parse_time, record_id
+from langmem_plus.labels import decode_label
+from langmem_plus.records import MemoryRecord, format_time, parse_time, record_id
 from langmem_plus.store.markdown.entry import RECORD_FIELDS, RETIRED, Entry
 from langmem_plus.store.markdown.fields import UnreadableFileError, read_fields, write_fields
 from langmem_plus.store.markdown.layout import decode_name, is_deleted, role_of
