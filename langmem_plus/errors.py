@@ -10,6 +10,7 @@
     ├── InvalidValueError(ValueError)      a value can't be stored: not JSON, or a record that contradicts itself
     ├── ImportFileError(ValueError)        a file to import can't be read; says where
     ├── NotFoundError(LookupError)         no record with that id
+    ├── ConflictError                      others kept rewriting the records that a decision is about
     ├── EmbeddingError                     the embedder answered with the wrong number or size of vectors
     ├── ModelCallError                     a language model gave no answer at all
     ├── ModelAnswerError                   a language model's answer can't be read, even tolerantly
@@ -54,6 +55,10 @@ class ImportFileError(LangMemPlusError, ValueError):
 
 class NotFoundError(LangMemPlusError, LookupError):
     """There is no record with this id in this user's space."""
+
+
+class ConflictError(LangMemPlusError):
+    """Others kept rewriting the records that were to be changed; nothing was written, and the turns still wait."""
 
 
 class EmbeddingError(LangMemPlusError):

@@ -296,20 +296,27 @@ def to_record(fact: Fact, turn: MemoryRecord, now: dt.datetime, simhash: str) ->
     )
 
 
-def strengthen(record: MemoryRecord, repeat: MemoryRecord, now: dt.datetime) -> MemoryRecord:
-    """The record after it was said again; the same turn counts once."""
+def strengthen(record: MemoryRecord, repeat: MemoryRecord, now: dt.datetime, *, by: str = "rule") -> MemoryRecord:
+    """The record after it was said again; the same turn counts once. Where a model says that it was, a record that is
+    kept by the user's wish gains its count and its sources, and stays as it is otherwise.
+    """
     again = not set(repeat.source_ids) <= set(record.source_ids)
+    counted = {
+        "repeat_count": record.repeat_count + again,
+        "source_ids": list(dict.fromkeys([*record.source_ids, *repeat.source_ids])),
+        "updated_at": now,
+    }
+    if by == "model" and (record.pinned or record.manually_saved):
+        return record.model_copy(update=counted)
     return record.model_copy(
         update={
-            "repeat_count": record.repeat_count + again,
+            **counted,
             "importance": min(max(record.importance, repeat.importance) + _REPEAT_BONUS * again, 1.0),
             "manually_saved": record.manually_saved or repeat.manually_saved,
             "pinned": record.pinned or repeat.pinned,
             "tags": list(dict.fromkeys([*record.tags, *repeat.tags])),
-            "source_ids": list(dict.fromkeys([*record.source_ids, *repeat.source_ids])),
             "metadata": {**repeat.metadata, **record.metadata},
             "metadata_confidence": max(record.metadata_confidence, repeat.metadata_confidence),
-            "updated_at": now,
         }
     )
 

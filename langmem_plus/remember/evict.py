@@ -11,12 +11,13 @@ import math
 from collections.abc import Sequence
 
 from langchain_core.runnables import Runnable, RunnableConfig
-from langgraph.store.base import SearchOp
+from langgraph.store.base import PutOp, SearchOp
 
 from langmem_plus.config import MemoryConfig
 from langmem_plus.records import MemoryRecord, MemoryReport, Scope
 from langmem_plus.remember.decide import retire
-from langmem_plus.remember.steps import Batch, Steps, arun_steps, list_records, put, run_steps, write
+from langmem_plus.remember.rewrite import rewrite
+from langmem_plus.remember.steps import Batch, Steps, arun_steps, list_records, put, run_steps
 from langmem_plus.services import Services, Update, stage
 from langmem_plus.state import MemoryState
 
@@ -41,12 +42,17 @@ def strength(record: MemoryRecord, config: MemoryConfig, now: dt.datetime) -> fl
 def choose(records: Sequence[MemoryRecord], config: MemoryConfig, now: dt.datetime) -> list[MemoryRecord]:
     """The records to evict, the weakest first: as many as there are over the bound, of those that may go."""
     counted = [record for record in records if record.role in config.evict_roles and record.status == "active"]
-    free = [record for record in counted if not (record.pinned or record.manually_saved or record.extracted is False)]
+    free = [record for record in counted if _may_go(record, config)]
     if config.evict_by == "age":
         free.sort(key=lambda record: record.said_at)
     else:
         free.sort(key=lambda record: (strength(record, config, now), record.said_at))
     return free[: max(len(counted) - config.max_entries, 0)]
+
+
+def _may_go(record: MemoryRecord, config: MemoryConfig) -> bool:
+    counts = record.role in config.evict_roles and record.status == "active"
+    return counts and not (record.pinned or record.manually_saved or record.extracted is False)
 
 
 def evict_steps(services: Services, scope: Scope) -> Steps[MemoryReport]:
@@ -61,9 +67,16 @@ def evict_steps(services: Services, scope: Scope) -> Steps[MemoryReport]:
     for filter in filters:
         records += yield from list_records(namespace, filter)
     reason = f"evicted: more than {config.max_entries} records"
-    weakest = [retire(record, now, reason) for record in choose(records, config, now)]
-    yield from write([put(namespace, record) for record in weakest])
-    return MemoryReport(counts={"evicted": len(weakest)})
+    weakest = [record.id for record in choose(records, config, now)]
+    evicted: list[PutOp] = []
+
+    def change(current: dict[str, MemoryRecord]) -> list[PutOp]:
+        found = [current[each] for each in weakest if each in current]
+        evicted[:] = [put(namespace, retire(record, now, reason)) for record in found if _may_go(record, config)]
+        return evicted
+
+    yield from rewrite(namespace, weakest, change)
+    return MemoryReport(counts={"evicted": len(evicted)})
 
 
 def evict(services: Services, scope: Scope) -> MemoryReport:

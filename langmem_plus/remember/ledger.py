@@ -60,7 +60,7 @@ class Ledger:
             if fact is not None:
                 self._link(fact.key, target)
         elif decision.event == "NONE" and fact is not None and target is not None:
-            self._put(strengthen(target, self._new(fact), self._now))
+            self._put(strengthen(target, self._new(fact), self._now, by=decision.by))
 
     def _store(self, fact: Fact, target: MemoryRecord | None, decision: Decision) -> None:
         record = self._new(fact)

@@ -10,11 +10,11 @@ from __future__ import annotations
 import datetime as dt
 import logging
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from langchain_core.runnables import Runnable, RunnableConfig
-from langgraph.store.base import SearchOp
+from langgraph.store.base import PutOp, SearchOp
 
 from langmem_plus.errors import ConfigError
 from langmem_plus.prompts import Changes, ask_to_forget, render_reconciliation
@@ -29,7 +29,9 @@ from langmem_plus.remember.decide import (
     is_request,
 )
 from langmem_plus.remember.ledger import Ledger, nearest
+from langmem_plus.remember.rewrite import rewrite
 from langmem_plus.remember.rules import probe
+from langmem_plus.remember.settle import settle, waits
 from langmem_plus.remember.steps import (
     Ask,
     Batch,
@@ -42,7 +44,6 @@ from langmem_plus.remember.steps import (
     put,
     read_records,
     run_steps,
-    write,
 )
 from langmem_plus.services import Services, Update, stage
 from langmem_plus.state import MemoryState
@@ -90,7 +91,8 @@ def _alive(records: Sequence[MemoryRecord], now: dt.datetime) -> list[MemoryReco
 
 
 def decide_turn(facts: Sequence[Fact], ids: Sequence[str], ledger: Ledger, services: Services) -> Steps[Verdict]:
-    """Decide about the facts of one turn, each step over what the ones before it left.
+    """Decide about the facts of one turn, each step over what the ones before it left; the decisions in the order in
+    which they are to be done.
 
     Args:
         facts: the turn's facts.
@@ -99,7 +101,7 @@ def decide_turn(facts: Sequence[Fact], ids: Sequence[str], ledger: Ledger, servi
         services: the settings and the model.
     """
     repeats, rest = find_repeats(facts, ledger.active(ids), services.config.simhash_distance)
-    verdict = Verdict(repeats)
+    verdict = Verdict()
     if not services.config.neighbourhood:
         ids = ()  # what was looked up is there to find repeats alone
     if services.model is None or not rest:
@@ -109,7 +111,7 @@ def decide_turn(facts: Sequence[Fact], ids: Sequence[str], ledger: Ledger, servi
             verdict.decisions += decisions
             _apply(ledger, decisions)
         _apply(ledger, repeats)
-        return verdict
+        return Verdict([*verdict.decisions, *repeats])
     open_facts = []
     for fact in rest:
         decision = decide_forgetting(fact, ledger.active(ids)) if is_request(fact) else None
@@ -120,7 +122,7 @@ def decide_turn(facts: Sequence[Fact], ids: Sequence[str], ledger: Ledger, servi
             open_facts.append(fact)
     asked = yield from _ask(open_facts, ledger.active(ids), services)
     _apply(ledger, [*asked.decisions, *repeats])
-    return Verdict([*verdict.decisions, *asked.decisions], asked.warnings)
+    return Verdict([*verdict.decisions, *asked.decisions, *repeats], asked.warnings)
 
 
 def _ask(facts: Sequence[Fact], known: Sequence[MemoryRecord], services: Services) -> Steps[Verdict]:
@@ -168,30 +170,53 @@ def _reconcile(
     facts: Sequence[Fact],
     result: Reconciliation,
 ) -> Steps[None]:
-    now = services.clock()
     stored = yield from get_records(namespace, [*(turn.id for turn in turns), *(fact.key for fact in facts)])
     # A turn that was deleted or worked off by somebody else in the meantime has nothing to give.
-    waiting = {turn.id: stored[turn.id] for turn in turns if _waits(stored.get(turn.id))}
+    waiting = {turn.id: stored[turn.id] for turn in turns if waits(stored.get(turn.id))}
     fresh = [fact for fact in facts if fact.source_id in waiting and (is_request(fact) or fact.key not in stored)]
     neighbours = yield from find_neighbours(namespace, fresh, services)
-    ledger = Ledger(waiting, now)
+    ledger = Ledger(waiting, services.clock())
+    decisions: list[Decision] = []
     for turn in waiting:
         mine = [fact for fact in fresh if fact.source_id == turn]
         ids = [each for fact in mine for each in ledger.learn(neighbours.get(fact.key, ()))]
         earlier = [record for fact in mine for record in nearest(fact.text, ledger.added(), _count(services))]
         verdict = yield from decide_turn(mine, [*ids, *(record.id for record in earlier)], ledger, services)
-        result.decisions += verdict.decisions
+        decisions += verdict.decisions
         result.report.warnings += verdict.warnings
-    done = [turn.model_copy(update={"extracted": True, "updated_at": now}) for turn in waiting.values()]
-    ops = [*ledger.puts(namespace), *(put(namespace, turn) for turn in done)]
-    yield from write(ops)
+    seen = {record.id: record for records in neighbours.values() for record in records}
+    result.decisions = yield from _write(services, namespace, list(waiting), decisions, seen)
     events = Counter[str](decision.event for decision in result.decisions if decision.fact or decision.target)
     result.report.counts = {name: events[event] for event, name in _COUNTED.items()}
     result.report.decisions = [describe(decision) for decision in result.decisions]
 
 
-def _waits(turn: MemoryRecord | None) -> bool:
-    return turn is not None and turn.status == "active" and not turn.extracted
+def _write(
+    services: Services,
+    namespace: Namespace,
+    turns: Sequence[str],
+    decisions: Sequence[Decision],
+    seen: Mapping[str, MemoryRecord],
+) -> Steps[list[Decision]]:
+    """Write the decisions, brought to the records as they are now; gives those that held.
+
+    Between reading and writing others may write, and people may edit the files: then they are settled again.
+    """
+    settled: list[Decision] = []
+
+    def change(current: dict[str, MemoryRecord]) -> list[PutOp]:
+        now = services.clock()
+        waiting = {turn: current[turn] for turn in turns if waits(current.get(turn))}
+        settled[:] = settle(decisions, seen, current)
+        ledger = Ledger(waiting, now)
+        ledger.learn(record for record in current.values() if record.id not in waiting)
+        _apply(ledger, settled)
+        done = [turn.model_copy(update={"extracted": True, "updated_at": now}) for turn in waiting.values()]
+        return [*ledger.puts(namespace), *(put(namespace, turn) for turn in done)]
+
+    keys = [key for each in decisions for key in (each.target, each.fact and each.fact.key) if key]
+    yield from rewrite(namespace, [*turns, *keys], change)
+    return settled
 
 
 def describe(decision: Decision) -> dict[str, object]:

@@ -38,11 +38,38 @@ class SupportsClaims(Protocol):
         ...
 
 
+Values: TypeAlias = Mapping[str, Mapping[str, Any] | None]  # by key; None where there is no item
+
+
+@runtime_checkable
+class SupportsExchange(Protocol):
+    """A store that can make a batch depend on some items being what they were when they were read."""
+
+    def exchange(self, namespace: Namespace, expected: Values, ops: Sequence[PutOp]) -> bool:
+        """Write all, or, where one of the items isn't what is expected, nothing; whether it was written."""
+        ...
+
+    async def aexchange(self, namespace: Namespace, expected: Values, ops: Sequence[PutOp]) -> bool:
+        """`exchange`, awaiting."""
+        ...
+
+
 @dataclass(frozen=True)
 class Batch:
     """Operations of the store; gives their results in order."""
 
     ops: Sequence[Op]
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """Writes that are right only while some items are what they were; gives whether all was written, or None where the
+    store can't tell.
+    """
+
+    namespace: Namespace
+    expected: Values
+    ops: Sequence[PutOp]
 
 
 @dataclass(frozen=True)
@@ -69,7 +96,7 @@ class Release:
     keys: Collection[str]
 
 
-Request: TypeAlias = Batch | Ask | Claim | Release
+Request: TypeAlias = Batch | Exchange | Ask | Claim | Release
 Result = TypeVar("Result")
 Steps: TypeAlias = Generator[Request, Any, Result]
 
@@ -82,6 +109,10 @@ def run_steps(steps: Steps[Result], services: Services, store: BaseStore) -> Res
             return store.batch(request.ops)
         if isinstance(request, Ask):
             return structured(_model(services), list(request.messages), request.schema)
+        if isinstance(request, Exchange):
+            if not isinstance(store, SupportsExchange):
+                return None
+            return store.exchange(request.namespace, request.expected, request.ops)
         return _claims(request, services, store)
 
     try:
@@ -105,6 +136,10 @@ async def arun_steps(steps: Steps[Result], services: Services, store: BaseStore)
             return await store.abatch(request.ops)
         if isinstance(request, Ask):
             return await astructured(_model(services), list(request.messages), request.schema)
+        if isinstance(request, Exchange):
+            if not isinstance(store, SupportsExchange):
+                return None
+            return await store.aexchange(request.namespace, request.expected, request.ops)
         return await asyncio.to_thread(_claims, request, services, store)
 
     try:
@@ -150,12 +185,17 @@ def list_records(namespace: Namespace, filter: Mapping[str, Any]) -> Steps[list[
         offset += PAGE
 
 
-def get_records(namespace: Namespace, keys: Sequence[str]) -> Steps[dict[str, MemoryRecord]]:
+def get_items(namespace: Namespace, keys: Iterable[str]) -> Steps[dict[str, Item | None]]:
+    """The items under some keys, each asked for once; None where there is none."""
+    wanted = list(dict.fromkeys(keys))
+    items = (yield Batch([GetOp(namespace, key) for key in wanted])) if wanted else []
+    return dict(zip(wanted, items, strict=True))
+
+
+def get_records(namespace: Namespace, keys: Iterable[str]) -> Steps[dict[str, MemoryRecord]]:
     """The records under some keys, whatever their status; missing ones are left out."""
-    if not keys:
-        return {}
-    items = yield Batch([GetOp(namespace, key) for key in keys])
-    return {record.id: record for record in read_records([item for item in items if item], namespace)}
+    items = yield from get_items(namespace, keys)
+    return {record.id: record for record in read_records([item for item in items.values() if item], namespace)}
 
 
 def put(namespace: Namespace, record: MemoryRecord) -> PutOp:

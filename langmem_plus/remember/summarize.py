@@ -21,8 +21,9 @@ from langmem_plus.records import TURN_ROLES, Decision, Fact, MemoryRecord, Memor
 from langmem_plus.remember.decide import FORGET, is_request, retire
 from langmem_plus.remember.extract import in_order
 from langmem_plus.remember.points import amend, extract_points, points_of, read_points, write_points
+from langmem_plus.remember.rewrite import rewrite
 from langmem_plus.remember.sentences import own_words
-from langmem_plus.remember.steps import Ask, Steps, arun_steps, get_records, list_records, put, run_steps, write
+from langmem_plus.remember.steps import Ask, Steps, arun_steps, get_records, list_records, put, run_steps
 from langmem_plus.services import Services, Update, stage
 from langmem_plus.state import MemoryState
 from langmem_plus.tokens import counter
@@ -108,18 +109,26 @@ def _amend_all(services: Services, scope: Scope, work: Work) -> Steps[None]:
     requests = [str(fact.metadata[FORGET]) for fact in work.facts if is_request(fact)]
     if not requests and not any(decision.event == "UPDATE" for decision in work.decisions):
         return
-    now, ops = services.clock(), list[PutOp]()
-    for record in (yield from list_records(scope.namespace, {"role": "summary", "status": "active"})):
-        points = read_points(record)
-        left = amend(points, work.decisions, requests)
-        if left == points:
-            continue
-        if left:
-            amended = record.model_copy(update={"text": write_points(left), "updated_at": now})
-        else:
-            amended = retire(record, now, "nothing is left of it")
-        ops.append(put(scope.namespace, amended))
-    yield from write(ops)
+    summaries = yield from list_records(scope.namespace, {"role": "summary", "status": "active"})
+
+    def change(current: dict[str, MemoryRecord]) -> list[PutOp]:
+        found = [_amended(record, work.decisions, requests, services.clock()) for record in current.values()]
+        return [put(scope.namespace, record) for record in found if record is not None]
+
+    yield from rewrite(scope.namespace, [record.id for record in summaries], change)
+
+
+def _amended(
+    record: MemoryRecord, decisions: Sequence[Decision], requests: Sequence[str], now: dt.datetime
+) -> MemoryRecord | None:
+    """The summary without what is gone; None where it holds nothing of it."""
+    points = read_points(record)
+    left = amend(points, decisions, requests)
+    if left == points or record.status != "active":
+        return None
+    if not left:
+        return retire(record, now, "nothing is left of it")
+    return record.model_copy(update={"text": write_points(left), "updated_at": now})
 
 
 class _Thread:
@@ -151,8 +160,17 @@ class _Thread:
             return False
         record = make_summary(old, self.key, points, turns, self.scope, self.services.clock())
         record.source_ids = record.source_ids[-config.summary_source_max_turns :]
-        yield from write([put(namespace, record)])
-        return True
+        written = False
+
+        def change(current: dict[str, MemoryRecord]) -> list[PutOp]:
+            nonlocal written
+            written = current.get(self.key) == known  # what was edited while the model thought is read next time
+            return [put(namespace, record)] if written else []
+
+        yield from rewrite(namespace, [self.key], change)
+        if not written:
+            warnings.append("the summary was edited while the new one was made, so it stays until the next turn")
+        return written
 
     def _points(self, previous: Sequence[str], turns: Sequence[MemoryRecord], warnings: list[str]) -> Steps[list[str]]:
         """The new points; none where the summary so far is to stay."""

@@ -232,7 +232,7 @@ def test_thousands_of_messages_are_one_write(tmp_path):
     puts = [ops for ops in store.batches if any(isinstance(op, PutOp) for op in ops)]
     assert len(puts[0]) == 3000
     assert len(puts) <= 3  # the turns; their marks; a summary
-    assert sum(len(ops) for ops in store.batches if all(isinstance(op, GetOp) for op in ops)) < 10_000
+    assert sum(len(ops) for ops in store.batches if all(isinstance(op, GetOp) for op in ops)) <= 5 * 3000
 
 
 def test_a_list_is_newest_first(client):

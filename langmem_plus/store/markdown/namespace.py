@@ -145,6 +145,14 @@ class OpenNamespace:
         """Compare with the files at the next use, whatever the interval."""
         self._looked, self._next_look = False, 0.0
 
+    def holds(self, expected: Mapping[str, Mapping[str, Any] | None]) -> bool:
+        """Whether each key has the value that is expected, None for no item, by the files as they are now. The caller
+        holds `locked`.
+        """
+        self.look_again()
+        rows = {key: self.get(key) for key in expected}
+        return all((row.load_value() if row else None) == expected[key] for key, row in rows.items())
+
     # writing; the caller holds `locked` and calls plan, then writes the files, then `commit`
 
     def plan(self, writes: Sequence[Write]) -> list[Step]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import secrets
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, Self, TypeVar
+from typing import Any, Literal, Self, TypeAlias, TypeVar
 
 from langgraph.store.base import (
     BaseStore,
@@ -19,6 +20,7 @@ from langgraph.store.base import (
     Item,
     ListNamespacesOp,
     Op,
+    PutOp,
     Result,
     SearchItem,
     SearchOp,
@@ -36,6 +38,7 @@ from langmem_plus.store.markdown.describe import searched_texts
 from langmem_plus.store.markdown.files import Namespace, Stamp, carried_out
 from langmem_plus.store.markdown.layout import Layout
 from langmem_plus.store.markdown.namespace import InterruptedBatchError, OpenNamespace
+from langmem_plus.store.markdown.owners import this_owner
 from langmem_plus.store.markdown.planning import Write, actions
 from langmem_plus.store.markdown.rooms import Rooms
 from langmem_plus.store.markdown.searching import fields_of, listing, ranking
@@ -51,6 +54,7 @@ class _Default:
 
 DEFAULT = _Default()
 T = TypeVar("T")
+Expected: TypeAlias = Mapping[str, Mapping[str, Any] | None]
 
 
 class MarkdownStore(BaseStore):
@@ -95,6 +99,7 @@ class MarkdownStore(BaseStore):
         self._layout = Layout(self.path)
         self._layout.create()
         self._rooms = Rooms(self._layout, self.config.open_namespaces, self._open, self._forked)
+        self._token = f"{secrets.token_hex(8)}/"
         self._making = threading.Lock()
         self._made: tuple[TextEmbedder | None] | None = None
 
@@ -147,17 +152,57 @@ class MarkdownStore(BaseStore):
         """The namespaces in which turns wait for their facts to be drawn out."""
         return pending.namespaces(self._layout)
 
-    def claim(self, namespace: Namespace, keys: Iterable[str], seconds: float) -> set[str]:
-        """Take waiting turns for ``seconds``; those that another worker holds are left out."""
-        wanted = list(keys)
-        self._settled(lambda: self._rooms.get(namespace).remind(wanted))
-        with self._rooms.locked([namespace]):
-            return pending.claim(self._layout, namespace, wanted, seconds)
+    def claim(self, namespace: Namespace, keys: Iterable[str], seconds: float, *, owner: str = "") -> set[str]:
+        """Take waiting turns for ``seconds``, and go on holding those that are ours already; others' are left out.
 
-    def release(self, namespace: Namespace, keys: Iterable[str]) -> None:
-        """Give claimed turns back."""
+        A lease ends when it runs out, is released, or its process does.
+
+        Args:
+            namespace: where the turns are.
+            keys: the turns.
+            seconds: from now; a claim on a turn that is ours makes its lease that long again, never shorter or longer.
+            owner: tells apart who shares this store object; leases of one name are one owner's.
+        """
+        wanted, who = list(keys), this_owner(self._token + owner)
         with self._rooms.locked([namespace]):
-            pending.release(self._layout, namespace, keys)
+            taken = pending.claim(self._layout, namespace, wanted, seconds, who)
+        if lost := pending.unmarked(self._layout, namespace, [key for key in wanted if key not in taken]):
+            self._settled(lambda: self._rooms.get(namespace).remind(lost))
+            with self._rooms.locked([namespace]):
+                taken |= pending.claim(self._layout, namespace, lost, seconds, who)
+        return taken
+
+    def release(self, namespace: Namespace, keys: Iterable[str], *, owner: str = "") -> None:
+        """Give claimed turns back; those that somebody else has taken over by now are left alone."""
+        with self._rooms.locked([namespace]):
+            pending.release(self._layout, namespace, keys, this_owner(self._token + owner))
+
+    def exchange(self, namespace: Namespace, expected: Expected, ops: Iterable[PutOp]) -> bool:
+        """Write all ops as `batch` does, if the items under some keys are still what is expected.
+
+        The files are looked at while nobody else can write, so an edit made by hand a moment ago counts.
+
+        Args:
+            namespace: where the items are.
+            expected: the value under each key; None where there is no item.
+            ops: the writes, here or elsewhere.
+
+        Returns:
+            Whether all was written; nothing was, where an item differs.
+        """
+        batch = read_batch(ops)
+        needs = self._settled(lambda: self._needs(batch))
+        embedder = self._embedder()
+        texts = embedder.fulfil(needs).texts if embedder else {}
+        return self._settled(lambda: self._write(batch, texts, (namespace, expected)))
+
+    async def aexchange(self, namespace: Namespace, expected: Expected, ops: Iterable[PutOp]) -> bool:
+        """As `exchange`: embeds in the running loop, reads and writes in a thread."""
+        batch = read_batch(ops)
+        needs = await asyncio.to_thread(self._settled, lambda: self._needs(batch))
+        embedder = self._embedder()
+        texts = (await embedder.afulfil(needs)).texts if embedder else {}
+        return await asyncio.to_thread(self._settled, lambda: self._write(batch, texts, (namespace, expected)))
 
     def set_scores(self, namespace: Namespace, scores: Mapping[str, Mapping[str, Any]]) -> None:
         """Keep the scores of a recall as the records' ``last_scores``: in the index, not in the files."""
@@ -262,12 +307,20 @@ class MarkdownStore(BaseStore):
                 results.append(None)
         return results
 
-    def _write(self, batch: Batch, vectors: Mapping[str, Floats]) -> None:
-        with self._rooms.locked(batch.writes) as rooms:
+    def _write(
+        self, batch: Batch, vectors: Mapping[str, Floats], condition: tuple[Namespace, Expected] | None = None
+    ) -> bool:
+        """Write all, or nothing where the condition isn't met; whether it was written."""
+        touched = {*batch.writes, *([condition[0]] if condition else [])}
+        with self._rooms.locked(touched) as rooms:
             if interrupted := next((room.namespace for room in rooms if room.is_interrupted()), None):
                 raise InterruptedBatchError(interrupted)
+            if condition and not self._rooms.get(condition[0]).holds(condition[1]):
+                return False
             planned = []
             for room in rooms:
+                if room.namespace not in batch.writes:
+                    continue
                 puts = batch.writes[room.namespace].items()
                 writes = [Write(key, op.value, op.index) for key, op in puts]  # type: ignore[arg-type]
                 planned.append((room, room.plan(writes)))
@@ -279,6 +332,7 @@ class MarkdownStore(BaseStore):
                         written.setdefault(action.namespace, {})[action.path] = stamp
                 for room, steps in planned:
                     room.commit(steps, written.get(room.namespace, {}), vectors)
+        return True
 
     def _searched(self, batch: Batch) -> list[OpenNamespace]:
         """The namespaces whose late vectors a search looks for: not those of a search over more than stay open, which

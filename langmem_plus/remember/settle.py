@@ -1,0 +1,75 @@
+"""Bring decisions to what is stored now: a model took its time, and others may have written or edited meanwhile.
+
+Decisions are made over records that were read some time ago. Before they are written, each is looked at again over the
+records as they are: a turn that was deleted or worked off gives nothing, and a record that was deleted, replaced,
+edited or pinned meanwhile is left as it is; the new fact then stands beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from langmem_plus.records import Decision, MemoryRecord
+
+_GONE, _CHANGED, _PINNED = "it is gone", "it was changed", "it is pinned"
+
+
+def settle(
+    decisions: Sequence[Decision], seen: Mapping[str, MemoryRecord], current: Mapping[str, MemoryRecord]
+) -> list[Decision]:
+    """The decisions that are still right, in their order.
+
+    Args:
+        decisions: what was decided.
+        seen: the known records as they were then, by id.
+        current: the records as they are now, the turns among them; what is missing is gone.
+    """
+    settled: list[Decision] = []
+    stored: set[str] = set()  # facts that these decisions store, which later ones may speak of
+    for decision in decisions:
+        fact = decision.fact
+        if fact is not None and not waits(current.get(fact.source_id)):
+            continue
+        kept = _settled(decision, seen, current, stored)
+        if kept is None:
+            continue
+        if fact is not None and kept.event in ("ADD", "UPDATE"):
+            stored.add(fact.key)
+        settled.append(kept)
+    return settled
+
+
+def waits(turn: MemoryRecord | None) -> bool:
+    """Whether facts are still to be drawn out of a turn."""
+    return turn is not None and turn.status == "active" and not turn.extracted
+
+
+def _settled(
+    decision: Decision,
+    seen: Mapping[str, MemoryRecord],
+    current: Mapping[str, MemoryRecord],
+    stored: set[str],
+) -> Decision | None:
+    if decision.target is None or decision.target in stored:
+        return decision
+    reason = _objection(decision, seen.get(decision.target), current.get(decision.target))
+    if reason is None:
+        return decision
+    if decision.event == "DELETE" and decision.fact is not None:
+        return None  # its fact is stored by the decision that this one goes with
+    reason = f"{decision.reason}; but {reason} meanwhile"
+    if decision.fact is None:
+        return decision.model_copy(update={"event": "NONE", "target": None, "reason": reason})
+    return decision.model_copy(update={"event": "ADD", "target": None, "reason": reason})
+
+
+def _objection(decision: Decision, before: MemoryRecord | None, now: MemoryRecord | None) -> str | None:
+    """Why a record that a decision is about can't be changed by it any more, or None."""
+    if now is None or now.status != "active":
+        return _GONE
+    if before is None or now.text != before.text:
+        return _CHANGED
+    retires = decision.event in ("UPDATE", "DELETE")
+    if retires and now.pinned and not before.pinned:
+        return _PINNED
+    return _CHANGED if retires and now.manually_saved and not before.manually_saved else None
