@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import socket
 import time
 from collections.abc import Iterable
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import Any
 
 from langmem_plus.store.markdown.files import Namespace, write_file
 from langmem_plus.store.markdown.layout import Layout, namespace_id
+from langmem_plus.store.markdown.owners import Owner, is_gone
 
 
 def _folder(layout: Layout, namespace: Namespace) -> Path:
@@ -70,39 +70,38 @@ def namespaces(layout: Layout) -> list[Namespace]:
     return sorted(found)
 
 
-def claim(layout: Layout, namespace: Namespace, keys: Iterable[str], seconds: float) -> set[str]:
-    """Take turns that nobody else is working on, until the lease runs out; the caller holds the namespace's lock."""
+def claim(layout: Layout, namespace: Namespace, keys: Iterable[str], seconds: float, owner: Owner) -> set[str]:
+    """Take turns that nobody else is working on, until the lease runs out; the caller holds the namespace's lock.
+
+    A turn that the owner holds already is taken again, which makes its lease longer: one read and one write a turn.
+    """
     folder, now, taken = _folder(layout, namespace), time.time(), set()
     for key in keys:
         marker = folder / _name(key)
         content = _read(marker)
-        if content and (content["until"] <= now or _is_gone(content.get("owner"))):
-            _write(marker, {**content, "until": now + seconds, "owner": [socket.gethostname(), os.getpid()]})
+        if content is None:
+            continue
+        held_by = content.get("owner")
+        if content["until"] <= now or held_by == owner or is_gone(held_by):
+            _write(marker, {**content, "until": now + seconds, "owner": owner})
             taken.add(key)
     return taken
 
 
-def release(layout: Layout, namespace: Namespace, keys: Iterable[str]) -> None:
-    """Give claimed turns back; the caller holds the namespace's lock."""
+def unmarked(layout: Layout, namespace: Namespace, keys: Iterable[str]) -> list[str]:
+    """Those turns that have no marker: they don't wait, or it was lost."""
+    folder = _folder(layout, namespace)
+    return [key for key in keys if not (folder / _name(key)).exists()]
+
+
+def release(layout: Layout, namespace: Namespace, keys: Iterable[str], owner: Owner) -> None:
+    """Give claimed turns back, but for those that another owner holds by now; the caller holds the namespace's lock."""
     folder = _folder(layout, namespace)
     for key in keys:
         marker = folder / _name(key)
         content = _read(marker)
-        if content:
+        if content and content.get("owner") == owner:
             _write(marker, {**content, "until": 0})
-
-
-def _is_gone(owner: Any) -> bool:
-    """Whether the process that holds a lease ran on this machine and runs no more: a crash must not cost a lease."""
-    if os.name == "nt" or not isinstance(owner, list) or len(owner) != 2 or owner[0] != socket.gethostname():
-        return False
-    try:
-        os.kill(int(owner[1]), 0)  # signal 0 only asks
-    except ProcessLookupError:
-        return True
-    except (OSError, OverflowError, ValueError, TypeError):
-        return False
-    return False
 
 
 def _write(marker: Path, content: dict[str, Any]) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from langmem_plus.store import MarkdownStore
-from langmem_plus.store.markdown import pending
+from langmem_plus.store.markdown import owners, pending
 from langmem_plus.store.markdown.layout import Layout, namespace_id
 
 Namespace = tuple[str, ...]
@@ -65,9 +65,9 @@ def test_a_claimed_turn_is_nobody_elses(open_store: Any, ns: Namespace, turn: An
     assert store.claim(ns, iter("ab"), 60) == {"a", "b"}
     assert other.claim(ns, "abc", 60) == {"c"}
     store.release(ns, "a")
-    assert other.claim(ns, "abcx", 60) == {"a"}
+    assert other.claim(ns, "abx", 60) == {"a"}
     store.put(ns, "b", turn("b", extracted=True))
-    assert other.claim(ns, "abc", 60) == set()
+    assert store.claim(ns, "abc", 60) == set()
 
 
 def test_a_lease_expires(store: MarkdownStore, ns: Namespace, turn: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -77,8 +77,44 @@ def test_a_lease_expires(store: MarkdownStore, ns: Namespace, turn: Any, monkeyp
     store.put(ns, "a", turn("a", importance=0.5))
     now = time.time()
     monkeypatch.setattr(pending.time, "time", lambda: now + 50)
-    assert store.claim(ns, "a", 60) == set()
+    assert store.claim(ns, "a", 60, owner="other") == set()
     monkeypatch.setattr(pending.time, "time", lambda: now + 61)
+    assert store.claim(ns, "a", 60, owner="other") == {"a"}
+
+
+def test_a_claim_is_renewed_by_its_owner(open_store: Any, ns: Namespace, turn: Any, monkeypatch: Any) -> None:
+    """Long work claims again as it goes on; its lease then runs from that moment, for nobody else's."""
+    store, other = open_store(), open_store()
+    store.put(ns, "a", turn("a"))
+    now = time.time()
+    for minute in range(5):
+        monkeypatch.setattr(pending.time, "time", lambda at=now + 50 * minute: at)
+        assert store.claim(ns, "a", 60) == {"a"}
+        assert other.claim(ns, "a", 60) == store.claim(ns, "a", 60, owner="x") == set()
+    monkeypatch.setattr(pending.time, "time", lambda: now + 50 * 4 + 61)
+    assert other.claim(ns, "a", 60) == {"a"}
+    assert store.claim(ns, "a", 60) == set()
+
+
+def test_a_claim_that_was_taken_over_is_not_released(open_store: Any, ns: Namespace, turn: Any) -> None:
+    """Who was slow must not give back what another works on by now."""
+    store, other = open_store(), open_store()
+    store.put(ns, "a", turn("a"))
+    assert store.claim(ns, "a", 0) == {"a"}
+    assert other.claim(ns, "a", 60) == {"a"}
+    store.release(ns, "a")
+    assert store.claim(ns, "a", 60) == set()
+    other.release(ns, "a")
+    assert store.claim(ns, "a", 60) == {"a"}
+
+
+def test_a_renewal_looks_at_nothing_but_the_marker(
+    store: MarkdownStore, ns: Namespace, turn: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is made for each turn of a long run."""
+    store.put(ns, "a", turn("a"))
+    assert store.claim(ns, "a", 60) == {"a"}
+    monkeypatch.setattr(type(store._rooms.get(ns)), "remind", lambda *_: pytest.fail("the index was asked"))
     assert store.claim(ns, "a", 60) == {"a"}
 
 
@@ -91,11 +127,51 @@ def test_a_claim_ends_with_its_process(store: MarkdownStore, ns: Namespace, turn
         os._exit(0 if store.claim(ns, "a", 3600) == {"a"} else 1)
     assert os.waitpid(child, 0)[1] == 0
     assert store.claim(ns, "ab", 3600) == {"a", "b"}
-    assert store.claim(ns, "ab", 3600) == set()
+    assert store.claim(ns, "ab", 3600, owner="other") == set()
+
+
+@pytest.mark.parametrize("told", [True, False], ids=["start times", "no start times"])
+def test_a_process_id_that_came_back_holds_no_lease(
+    store: MarkdownStore, root: Path, ns: Namespace, turn: Any, told: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After a restart this very process may have the id of the one that died; in a container it always has."""
+    if not told:
+        monkeypatch.setattr(owners, "_PROCESSES", root / "nowhere")
+    store.put(ns, "a", turn("a"))
+    assert store.claim(ns, "a", 3600) == {"a"}
+    (marker,) = (root / ".pending" / namespace_id(ns)).iterdir()
+    content = json.loads(marker.read_text())
+    host, pid, started, _ = content["owner"]
+    assert (host, pid) == (socket.gethostname(), os.getpid())
+    assert started.startswith("~") is not told
+    before = "~0000000000000000" if not told else f"{started}9"
+    marker.write_text(json.dumps({**content, "owner": [host, pid, before, "x/"]}))
+    assert store.claim(ns, "a", 3600, owner="other") == {"a"}
+
+
+def test_a_living_process_keeps_its_lease(store: MarkdownStore, root: Path, ns: Namespace, turn: Any) -> None:
+    """It is known by its start; one whose start nobody can tell, by its id."""
+    store.put(ns, "a", turn("a"))
+    assert store.claim(ns, "a", 3600) == {"a"}
+    (marker,) = (root / ".pending" / namespace_id(ns)).iterdir()
+    content = json.loads(marker.read_text())
+    parent = os.getppid()
+    for since in (owners._started(parent) or "~", "~of another process without start times"):
+        marker.write_text(json.dumps({**content, "owner": [socket.gethostname(), parent, since, "x/"]}))
+        assert store.claim(ns, "a", 3600) == set()
 
 
 @pytest.mark.parametrize(
-    "owner", [None, 5, [], ["elsewhere", 1], [socket.gethostname(), "x"], [socket.gethostname(), 1]]
+    "owner",
+    [
+        None,
+        5,
+        [],
+        ["elsewhere", 1],
+        [socket.gethostname(), "x"],
+        [socket.gethostname(), 1],
+        [socket.gethostname(), -1, "x", ""],
+    ],
 )
 def test_a_claim_of_a_process_that_nobody_knows_holds(
     store: MarkdownStore, root: Path, ns: Namespace, turn: Any, owner: Any
