@@ -76,7 +76,11 @@ _CUE_STEMS = frozenset(
 )
 _ASIDE = re.compile(r",? (?:which|so|because|since|considering|where|who)\b.*$", re.IGNORECASE)
 _UNNAMED = re.compile(r"\b(?:ones|them|these|those|it)\b", re.IGNORECASE)
+_DIFFERENCE = re.compile(r"\d\S*(?: \w+)? (?:more|less|fewer|too|older|younger|taller|over|under)\b", re.IGNORECASE)
 _OWNS = re.compile(r"\b(?:own|owns|have|has|got)\b", re.IGNORECASE)
+_CIRCUMSTANCES = re.compile(
+    r"\b(?:at|on|in|with|before|after|during|while|when|than|per|each|every|from) ((?:[^\W\d_]+ ?){1,3})", re.IGNORECASE
+)
 _SHARED = 2  # content words that two statements about one thing have in common, its unit among them
 
 
@@ -94,6 +98,7 @@ class Quantity:
         stands: whether it tells how things stand now.
         lasts: whether it holds until it changes: how long something has lasted, what one owns, pays or weighs.
         once: whether it belongs to one occasion, such as last week.
+        circumstances: stems of what follows "at", "on", "in", "before" and the like: where, when, with whom.
     """
 
     subject: str
@@ -105,6 +110,7 @@ class Quantity:
     stands: bool
     lasts: bool
     once: bool
+    circumstances: frozenset[str] = frozenset()
 
     def follows(self, older: Quantity) -> bool:
         """Whether this statement tells what became of the older one's number or date."""
@@ -116,9 +122,19 @@ class Quantity:
             return False
         smaller, larger = sorted((self.frame, older.frame), key=len)
         shared = len(smaller & larger) + (self.unit != "when")
-        if shared < _SHARED or len(smaller - larger) * 3 > len(smaller):
+        if shared < _SHARED or not self._is_of(older, smaller, larger):
             return False
         return self.names <= older.names or older.names <= self.names
+
+    def _is_of(self, older: Quantity, smaller: frozenset[str], larger: frozenset[str]) -> bool:
+        """Whether both speak of one thing: a change may be told in other words; else all words are the same, or one
+        statement says more of what both call by its name.
+        """
+        if self.changed:
+            return len(smaller - larger) * 3 <= len(smaller)
+        if self.circumstances != older.circumstances:
+            return False
+        return smaller == larger or (smaller <= larger and bool(self.names & older.names))
 
 
 @functools.lru_cache(maxsize=16_384)
@@ -135,11 +151,14 @@ def find_quantity(text: str, speaker: str | None = None) -> Quantity | None:
         frame = frozenset(tokens(undated)) - _CUE_STEMS
         moved = bool(_MOVED.search(rest))
         return Quantity(subject, dates[0], "when", frame, who, moved, stands=False, lasts=False, once=False)
-    if len(found) != 1 or _UNNAMED.search(rest):
+    if len(found) != 1 or _UNNAMED.search(rest) or _DIFFERENCE.search(rest):
         return None
     number = found[0]
     unit = (number["sign"] or number["unit"] or number["noun"] or "").strip()
-    unit_stems = tokens(unit) or [unit]
+    unit_stems = tokens(unit)
+    if not unit_stems and not re.fullmatch(r"[$€£¥%°]", unit):
+        return None  # "at 9", "boat 7": a time or a name, nothing that is counted
+    unit_stems = unit_stems or [unit]
     frame = frozenset(tokens(undated.replace(number["value"], " "))) - _CUE_STEMS - frozenset(unit_stems)
     if not frame and _OWNS.search(rest):
         frame = frozenset({"own"})
@@ -155,4 +174,5 @@ def find_quantity(text: str, speaker: str | None = None) -> Quantity | None:
         stands,
         lasts=bool(_LASTS.search(rest) or _STATE.match(rest)),
         once=once,
+        circumstances=frozenset(tokens(" ".join(_CIRCUMSTANCES.findall(undated)))) - _CUE_STEMS,
     )

@@ -2,7 +2,7 @@
 
 The phrases are in the first person, as `slots.canonical` writes statements; verbs may keep the third person's ending.
 A group ``value`` is the value; other named groups may stand in the attribute's name. A group ``name_of`` marks phrases
-such as "my wife is …", of which only a name is taken.
+such as "my wife is …", of which only a name is taken. `slot_kinds` says what the values must look like.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ _ONE_OF = (
 _ENGLISH: tuple[tuple[str, str], ...] = (
     (
         "name",
-        rf"(?:{_MY}(?:full )?name(?:['’]s| is)(?: now)?|(?:[Pp]lease )?[Cc]all me|{_I}(?:called|named)|"
-        rf"[Ii] go(?:es)? by) {_PERSON}",
+        rf"(?:{_MY}(?:full )?name(?:['’]s| is)(?: now)?|{_I}(?:called|named)) {_PERSON}",
     ),
+    ("nickname", rf"(?:(?:[Pp]lease )?[Cc]all me|[Ii] go(?:es)? by) {_PERSON}"),
     ("name", rf"(?P<name_of>[Ii](?:['’]m| am)) (?=[A-Z][a-zß-ÿ]){_PERSON}"),
     (
         "{kin} name",
@@ -70,9 +70,8 @@ _ENGLISH: tuple[tuple[str, str], ...] = (
         r"(?P<value>[\w -]+?)(?=$|[,.;]| (?:at|for|in|with|now)\b)",
     ),
     (
-        "job",
-        rf"{_MY}(?:job|job title|title|position|profession|occupation) (?:is|changed to) (?:now )?(?:an? |the "
-        rf")?{_REST}",
+        "job title",
+        rf"{_MY}(?:job title|profession|occupation) (?:is|has changed to|changed to) (?:now )?(?:an? |the )?{_REST}",
     ),
     (
         "favourite {of}",
@@ -205,3 +204,57 @@ SLOT_PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
 )
 # "I work as a nurse at Acme" tells of a job, and of an employer too.
 WORKPLACE = re.compile(rf"{_I}work(?:s|ing)? as (?:an? |the )?[a-z][a-z -]{{1,40}}? (?:at|for) (?:the )?{_PROPER}")
+
+# Whom there is one of; of anybody and anything else there may be several, and a new one needn't replace the old one.
+_ONE_KIN_WORDS = """
+wife husband partner girlfriend boyfriend fiancé fiance fiancée fiancee spouse mother mom mum father dad frau mann
+mutter vater femme mari compagne compagnon copine copain mère père esposa esposo mujer marido pareja novia novio madre
+padre 妻子 老婆 太太 丈夫 老公 女朋友 男朋友 妈妈 爸爸
+"""
+ONE_KIN = frozenset(_ONE_KIN_WORDS.split())
+# A new one comes beside the others.
+PETS = re.compile(
+    r"(?:dog|cat|puppy|kitten|parrot|hamster|rabbit|horse|bird|turtle|pet|hund|katze|chien|chatt?e?|perr[oa]|"
+    r"gat[oa]|狗|猫)$",
+    re.IGNORECASE,
+)
+# What one can have several of: only a change ("I now work at …", "I moved to …") retires the one that is known.
+SEVERAL = frozenset(
+    [
+        "home",
+        "employer",
+        "job",
+        "job title",
+        "nickname",
+        "nationality",
+        "religion",
+        "native language",
+        "mother tongue",
+        "license plate",
+        "user name",
+        "username",
+    ]
+)
+CHANGE = re.compile(
+    r"\b(?:now|nowadays|these days|(?-i:new)|moved|relocated|switched|changed|started|starting|hired|promoted|accepted|"
+    r"took|"
+    r"got (?:a|the|my) (?:new )?(?:job|position)|no longer|any ?more|instead|renamed|became|has become|"
+    r"jetzt|nun|inzwischen|mittlerweile|gezogen|umgezogen|neuerdings|maintenant|désormais|déménagé|emménagé|ahora|"
+    r"mudé|mudado|mudó)\b|现在|目前|搬|改",
+    re.IGNORECASE,
+)
+CORRECTION = re.compile(
+    r"\W*(?:no\b[,.!]|no wait|nope|sorry|oops|whoops|ups|correction|actually|wait|hang on|hold on|scratch that|"
+    r"my (?:mistake|bad)|I meant|I mean|nein|entschuldigung|ich meinte|perdón|pardon|quise decir|不对|抱歉)",
+    re.IGNORECASE,
+)
+# What holds at times only, or besides something else, or was undone, replaces nothing and isn't replaced.
+PARTLY = re.compile(
+    r"\b(?:(?:on|at|over|during) (?:the |most |some )?(?:week-?ends?|week-?days?|week ?nights|side|mornings?|nights?|"
+    r"evenings?|holidays|(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)days?)|"
+    r"in (?:the )?(?:mornings?|evenings?|afternoons?|summers?|winters?|spring|autumn|fall|off-?season)|part[- ]time|"
+    r"freelance|volunteer\w*|second (?:job|home)|side (?:job|gig|hustle)|half (?:of )?the|every other|sometimes|"
+    r"occasionally|as well|too|(?:and|but) (?:then )?(?:(?:I )?(?:moved|came|went|am) )?(?:back|returned)|both|"
+    r"am Wochenende|nebenbei|nebenher|abends|le week-?end|à mi-temps|los fines de semana|周末)\b",
+    re.IGNORECASE,
+)

@@ -11,9 +11,19 @@ import functools
 import re
 from dataclasses import dataclass
 
-from langmem_plus.remember.names import NOT_NAMES
 from langmem_plus.remember.sentences import LONGEST_STATEMENT, strip_lead
-from langmem_plus.remember.slot_patterns import KIN, SLOT_PATTERNS, WORKPLACE
+from langmem_plus.remember.slot_kinds import is_of_kind, shape
+from langmem_plus.remember.slot_patterns import (
+    CHANGE,
+    CORRECTION,
+    KIN,
+    ONE_KIN,
+    PARTLY,
+    PETS,
+    SEVERAL,
+    SLOT_PATTERNS,
+    WORKPLACE,
+)
 from langmem_plus.text import stem, words
 
 USER = "user"
@@ -50,6 +60,7 @@ _TRAILING = re.compile(
     r"very much|a lot|so much|the most)$",
     re.IGNORECASE,
 )
+_INSTEAD = re.compile(r"\bnot \S+[.!]?$", re.IGNORECASE)  # "my cat is called Pixie, not Pixel"
 _ENDS = ' \t\n.,;:!?。！？"”’)'
 
 
@@ -62,23 +73,30 @@ class Slot:
         attribute: what there is one of: ``home``, ``favourite colour``, ``opinion of coffee``.
         value: its value, normalised.
         alone: whether the statement says nothing else, so that it may be retired as a whole.
+        shape: what another value must be like to exclude this one: ``kg``, ``proper``.
+        decides: whether the statement retires another value: of what one can have several of, such as employers, only a
+            change does.
     """
 
     subject: str
     attribute: str
     value: str
     alone: bool = True
+    shape: str = ""
+    decides: bool = True
 
     def same_slot(self, other: Slot) -> bool:
         """Whether both speak of the same attribute of the same subject."""
         return (self.subject, self.attribute) == (other.subject, other.attribute)
 
-    def excludes(self, other: Slot) -> bool:
-        """Whether both can't be true at once: the same slot, and neither value is a part of the other."""
-        if not self.same_slot(other):
+    def excludes(self, older: Slot) -> bool:
+        """Whether the older statement can't be true any more: the same slot, and values of one shape, neither of them a
+        part of the other.
+        """
+        if not self.decides or not self.same_slot(older) or self.shape != older.shape:
             return False
-        mine, theirs = set(words(self.value)), set(words(other.value))
-        apart = self.value not in other.value and other.value not in self.value
+        mine, theirs = set(words(self.value)), set(words(older.value))
+        apart = self.value not in older.value and older.value not in self.value
         return apart and not (mine <= theirs or theirs <= mine)
 
 
@@ -94,19 +112,59 @@ def find_slot(text: str, speaker: str | None = None) -> Slot | None:
         return None
     subject, rest = canonical(text, speaker)
     for attribute, pattern in SLOT_PATTERNS:
-        match = pattern.match(rest)
-        if match is None:
-            continue
-        named = match.groupdict()
-        value = _trim(named["value"])
-        if not value or (named.get("name_of") and _is_no_name(value)):
-            continue
-        remainder = rest[match.end("value") :] if match.end("value") > match.start("value") else ""
-        if _PAST.search(rest):
-            return None
-        filled = attribute.format(**{key: _plain(part or "") for key, part in named.items()})
-        return Slot(subject, " ".join(filled.split()), " ".join(words(value)), not _JOINS_MORE.search(remainder))
+        if match := pattern.match(rest):
+            if found := _read(subject, attribute, match, text):
+                return found
+            if _PAST.search(rest):
+                return None
     return _opinion(subject, rest)
+
+
+def _read(subject: str, attribute: str, match: re.Match[str], text: str) -> Slot | None:
+    """The slot that a phrase fills, if its value is of the right kind and holds now and without limits."""
+    named, rest = match.groupdict(), match.string
+    value, more = _cut(named["value"])
+    filled = attribute.format(**{key: part or "" for key, part in named.items()})
+    guessed = bool(named.get("name_of"))
+    if not value or _PAST.search(rest) or not is_of_kind(filled.casefold(), value, guessed=guessed):
+        return None
+    if filled in SEVERAL and PARTLY.search(text):
+        return None
+    name = " ".join(attribute.format(**{key: _plain(part or "") for key, part in named.items()}).split())
+    remainder = more or (rest[match.end("value") :] if match.end("value") > match.start("value") else "")
+    return Slot(
+        subject,
+        "job" if name == "job title" else name,
+        " ".join(words(value)),
+        alone=not _JOINS_MORE.search(remainder),
+        shape=shape(filled.casefold(), value),
+        decides=_decides(attribute, named, text, rest),
+    )
+
+
+def _decides(attribute: str, named: dict[str, str | None], text: str, rest: str) -> bool:
+    """Whether a phrase retires another value: always where there is but one, else where it tells of a change."""
+    kin = (named.get("kin") or "").casefold()
+    one = attribute not in SEVERAL and named.get("of") not in SEVERAL and not named.get("name_of")
+    if one and (not kin or kin in ONE_KIN):
+        return True
+    return _corrects(text) or (not PETS.search(kin) and _tells_change(rest))
+
+
+def _corrects(text: str) -> bool:
+    return bool(CORRECTION.match(text) or _INSTEAD.search(text))
+
+
+def _tells_change(rest: str) -> bool:
+    """Whether the statement, but for what is joined to it, tells of a change."""
+    joined = _JOINS_MORE.search(rest)
+    return bool(CHANGE.search(rest[: joined.start()] if joined else rest))
+
+
+def _cut(text: str) -> tuple[str, str]:
+    """A value without what is joined to it, and what is joined."""
+    joined = _JOINS_MORE.search(text)
+    return (_trim(text[: joined.start()]), text[joined.start() :]) if joined else (_trim(text), "")
 
 
 def find_slots(text: str, speaker: str | None = None) -> list[Slot]:
@@ -119,7 +177,8 @@ def find_slots(text: str, speaker: str | None = None) -> list[Slot]:
     if match is None:
         return [first]
     alone = not _JOINS_MORE.search(rest[match.end() :])
-    return [first, Slot(subject, "employer", " ".join(words(_trim(match["value"]))), alone)]
+    employer = " ".join(words(_trim(match["value"])))
+    return [first, Slot(subject, "employer", employer, alone, decides=_corrects(text) or _tells_change(rest))]
 
 
 def canonical(text: str, speaker: str | None = None) -> tuple[str, str]:
@@ -152,10 +211,6 @@ def _trim(text: str) -> str:
     while (shorter := _TRAILING.sub("", text).rstrip(_ENDS)) != text:
         text = shorter
     return text
-
-
-def _is_no_name(value: str) -> bool:
-    return value.split()[0].casefold() in NOT_NAMES or bool(re.search(r"(?:ese|ish)$", value))
 
 
 def _plain(text: str) -> str:
