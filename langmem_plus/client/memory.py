@@ -13,7 +13,7 @@ from typing import Literal, Self
 from langchain_core.language_models import BaseChatModel
 from langgraph.store.base import BaseStore
 
-from langmem_plus.client.said import Message, store_new, turns_of
+from langmem_plus.client.said import Message, add_steps
 from langmem_plus.client.stored import begins_with, chosen, everything, exact, gets, listing
 from langmem_plus.config import MemoryConfig
 from langmem_plus.errors import ConfigError
@@ -87,8 +87,9 @@ class MemoryClient:
         """Store what was said, word for word, in one write; facts are drawn out after it.
 
         A text is the user's, said now. Of messages, those of users and assistants are stored, with their own ids, names
-        and times. A message is written once: told by its id in its thread, else by its place in the list that is
-        given, its role and its text; so a thread that is added again, whole, only gains what is new.
+        and times. A message of a thread is written once, told by its id, else by its time and its words, else by where
+        it stands: messages go on where the thread ends, so a call that is repeated adds nothing, a thread that is added
+        again, whole, only gains what is new, and the same words said later are kept.
 
         Args:
             content: a text, a message, or messages: LangChain's, or dicts with ``role``, ``content`` and, optionally,
@@ -105,8 +106,7 @@ class MemoryClient:
             InvalidValueError: something isn't a message; nothing was stored.
         """
         scope = Scope(user_id, space, thread_id=thread_id, agent_id=agent_id)
-        turns = turns_of(content, scope, self._services)
-        stored = run_steps(store_new(scope.namespace, turns), self._services, self.store)
+        stored = run_steps(add_steps(content, scope, self._services), self._services, self.store)
         if self._is_new(scope) or stored:
             if self.config.background:
                 self._afterwards.submit(scope, self.store)
@@ -125,8 +125,7 @@ class MemoryClient:
     ) -> Records:
         """Store what was said, as `add`."""
         scope = Scope(user_id, space, thread_id=thread_id, agent_id=agent_id)
-        turns = turns_of(content, scope, self._services)
-        stored = await arun_steps(store_new(scope.namespace, turns), self._services, self.store)
+        stored = await arun_steps(add_steps(content, scope, self._services), self._services, self.store)
         if self._is_new(scope) or stored:
             if self.config.background:
                 self._afterwards.submit(scope, self.store)

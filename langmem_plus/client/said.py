@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import datetime as dt
-import uuid
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
-from langgraph.store.base import PutOp
+from langchain_core.messages import AIMessage, BaseMessage, ChatMessage, HumanMessage
 
-from langmem_plus.errors import InvalidValueError
-from langmem_plus.records import MemoryRecord, Scope, parse_time, record_id
-from langmem_plus.remember.record import make_turns
-from langmem_plus.remember.steps import Batch, Steps, get_records
+from langmem_plus.client.thread import new_turns, read_thread
+from langmem_plus.errors import ConfigError, InvalidValueError
+from langmem_plus.labels import read_id
+from langmem_plus.records import MemoryRecord, Scope, parse_epoch, parse_time
+from langmem_plus.remember.record import store_turns
+from langmem_plus.remember.steps import Steps
 from langmem_plus.services import Services
+from langmem_plus.shown import shown
 
 Message = BaseMessage | Mapping[str, Any]
 
@@ -27,25 +28,20 @@ _SPEAKERS: dict[str, type[HumanMessage] | type[AIMessage]] = {
 _SILENT = ("system", "developer", "tool", "function")
 
 
-def turns_of(content: str | Message | Sequence[Message], scope: Scope, services: Services) -> list[MemoryRecord]:
-    """The turns in a text or in messages, in order, with their keys.
+def add_steps(
+    content: str | Message | Sequence[Message], scope: Scope, services: Services
+) -> Steps[list[MemoryRecord]]:
+    """Write what the thread doesn't hold yet, all in one batch; gives the turns that were written.
+
+    A text is said now, whatever was said before; which messages are new says `thread.new_turns`.
 
     Raises:
-        InvalidValueError: something isn't a message.
+        InvalidValueError: something isn't a message; nothing was written.
     """
-    now, config = services.clock(), services.config
+    text = isinstance(content, str)
     messages = [HumanMessage(content)] if isinstance(content, str) else [to_message(item) for item in _listed(content)]
-    turns: list[MemoryRecord] = []
-    turn = position = 0
-    for message in messages:
-        turn, position = (turn + 1, 0) if isinstance(message, HumanMessage) else (turn, position + 1)
-        role: Literal["user", "assistant"] = "user" if isinstance(message, HumanMessage) else "assistant"
-        for record in make_turns([message], role, scope, max(turn, 1), now=now, config=config, position=position):
-            # The words of a text, or those that belong to no conversation, are said anew with every call.
-            single = isinstance(content, str) or (scope.thread_id is None and not message.id)
-            event = uuid.uuid4().hex if single else message.id
-            turns.append(record.model_copy(update={"id": _key(record, scope, event)}) if event else record)
-    return turns
+    thread = yield from read_thread(scope)
+    return (yield from store_turns(scope.namespace, new_turns(messages, thread, scope, services, anew=text)))
 
 
 def to_message(item: Message) -> BaseMessage:
@@ -54,30 +50,61 @@ def to_message(item: Message) -> BaseMessage:
     Raises:
         InvalidValueError: it isn't one.
     """
+    if isinstance(item, ChatMessage):
+        _check_role(item.role, item)
+        return _SPEAKERS[item.role](**item.model_dump(exclude={"type", "role"})) if item.role in _SPEAKERS else item
     if isinstance(item, BaseMessage):
         return item
     if not isinstance(item, Mapping):
-        raise InvalidValueError(f"{item!r} isn't a message: give a text, a LangChain message, or a dict.")
-    role, content, created_at = item.get("role"), item.get("content"), item.get("created_at")
-    if role not in _SPEAKERS and role not in _SILENT:
-        raise InvalidValueError(f"the role {role!r} isn't one of {', '.join((*_SPEAKERS, *_SILENT))}: {item!r}")
-    if content is not None and not isinstance(content, str | list):
-        raise InvalidValueError(f"the content {content!r} isn't a text or a list of parts: {item!r}")
-    if created_at is not None and not isinstance(_time(created_at), dt.datetime):
-        raise InvalidValueError(f"created_at={created_at!r} isn't a time; write it like 2023-05-08T13:56:00Z: {item!r}")
-    fields: dict[str, Any] = {name: str(item[name]) for name in ("id", "name") if item.get(name) is not None}
-    if created_at is not None:
-        fields["additional_kwargs"] = {"created_at": created_at}
-    if role in _SILENT:
-        return BaseMessage(content="", type=str(role))
-    return _SPEAKERS[str(role)](content or "", **fields)
+        raise InvalidValueError(f"{shown(item)} isn't a message: give a text, a LangChain message, or a dict.")
+    role = _check_role(item.get("role"), item)
+    content = _content(item.get("content"), item)
+    fields: dict[str, Any] = {name: _label(name, item) for name in ("id", "name") if item.get(name) is not None}
+    if item.get("created_at") is not None:
+        fields["additional_kwargs"] = {"created_at": _time(item["created_at"], item)}
+    return _SPEAKERS[role](content, **fields) if role in _SPEAKERS else BaseMessage(content="", type=role)
 
 
-def _time(value: Any) -> Any:
+def _check_role(role: Any, item: object) -> str:
+    if isinstance(role, str) and (role in _SPEAKERS or role in _SILENT):
+        return role
+    known = ", ".join((*_SPEAKERS, *_SILENT))
+    raise InvalidValueError(f"the role {shown(role)} isn't one of {known}: {shown(item)}")
+
+
+def _content(content: Any, item: object) -> str | list[str | dict[Any, Any]]:
+    if content is None or isinstance(content, str):
+        return content or ""
+    if not isinstance(content, list):
+        raise InvalidValueError(f"the content {shown(content)} isn't a text or a list of parts: {shown(item)}")
+    for part in content:
+        known = isinstance(part, str) or (isinstance(part, dict) and isinstance(part.get("text"), str | None))
+        if not known:
+            raise InvalidValueError(
+                f'the part {shown(part)} isn\'t a text or a dict such as {{"type": "text", "text": "…"}}: {shown(item)}'
+            )
+    return content
+
+
+def _label(name: str, item: Mapping[str, Any]) -> str:
     try:
-        return parse_time(value)
+        return read_id(name, item[name])
+    except ConfigError as error:
+        raise InvalidValueError(f"{error} The message is {shown(item)}") from error
+
+
+def _time(value: Any, item: object) -> dt.datetime:
+    try:
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        time = parse_epoch(value) if number else parse_time(value)
     except ValueError:
-        return None
+        time = None
+    if isinstance(time, dt.datetime):
+        return time
+    raise InvalidValueError(
+        f"created_at={shown(value)} isn't a time; write it like 2023-05-08T13:56:00Z, or in seconds since 1970: "
+        f"{shown(item)}"
+    )
 
 
 def _listed(content: Message | Sequence[Message]) -> Sequence[Message]:
@@ -85,18 +112,6 @@ def _listed(content: Message | Sequence[Message]) -> Sequence[Message]:
         return [content]
     if isinstance(content, Sequence) and not isinstance(content, bytes):
         return content
-    raise InvalidValueError(f"{content!r} is nothing that was said: give a text, a message, or a list of messages.")
-
-
-def _key(record: MemoryRecord, scope: Scope, event: str) -> str:
-    """The key of a turn that is told by an id of its own, not by its place."""
-    return record_id("turn", *scope.namespace, scope.thread_id or "", event, record.role, record.text)
-
-
-def store_new(namespace: tuple[str, ...], turns: Sequence[MemoryRecord]) -> Steps[list[MemoryRecord]]:
-    """Write the turns whose keys aren't there yet, all in one batch; gives them."""
-    known = yield from get_records(namespace, [turn.id for turn in turns])
-    missing = {turn.id: turn for turn in turns if turn.id not in known}
-    if missing:
-        yield Batch([PutOp(namespace, key, turn.to_value()) for key, turn in missing.items()])
-    return [*missing.values()]
+    raise InvalidValueError(
+        f"{shown(content)} is nothing that was said: give a text, a message, or a list of messages."
+    )

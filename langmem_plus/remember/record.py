@@ -142,13 +142,13 @@ def said_at(message: BaseMessage) -> dt.datetime | None:
     return None
 
 
-def store_turns(namespace: tuple[str, ...], turns: Sequence[MemoryRecord]) -> Steps[int]:
-    """Write the turns whose keys aren't there yet, active or retired; gives how many."""
+def store_turns(namespace: tuple[str, ...], turns: Sequence[MemoryRecord]) -> Steps[list[MemoryRecord]]:
+    """Write the turns whose keys aren't there yet, active or retired, in one batch; gives them."""
     known = yield from get_records(namespace, [turn.id for turn in turns])
     missing = {turn.id: turn for turn in turns if turn.id not in known}
     if missing:
         yield from write([put(namespace, turn) for turn in missing.values()])
-    return len(missing)
+    return [*missing.values()]
 
 
 def record(
@@ -163,7 +163,7 @@ def record(
     """Store the role's messages as turns of the scope's thread; gives how many were new."""
     now, settings = services.clock(), services.config
     turns = make_turns(messages, role, scope, turn, now=now, config=settings, position=position, event=event)
-    return run_steps(store_turns(scope.namespace, turns), services, services.find_store()) if turns else 0
+    return len(run_steps(store_turns(scope.namespace, turns), services, services.find_store())) if turns else 0
 
 
 async def arecord(
@@ -178,7 +178,7 @@ async def arecord(
     """`record`, awaiting."""
     now, settings = services.clock(), services.config
     turns = make_turns(messages, role, scope, turn, now=now, config=settings, position=position, event=event)
-    return await arun_steps(store_turns(scope.namespace, turns), services, services.find_store()) if turns else 0
+    return len(await arun_steps(store_turns(scope.namespace, turns), services, services.find_store())) if turns else 0
 
 
 def record_user_node(services: Services) -> Runnable[MemoryState, Update]:

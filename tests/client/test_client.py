@@ -118,7 +118,7 @@ def test_messages_of_every_kind(client):
     ]
     assert [r.source_ids for r in stored] == [["h1"], ["a1"], ["7"], []]
     assert [r.metadata.get("name") for r in stored] == ["ann", None, "ann", None]
-    assert [(r.metadata["turn"], r.metadata["position"]) for r in stored] == [(1, 0), (1, 3), (2, 0), (2, 2)]
+    assert [(r.metadata["turn"], r.metadata["position"]) for r in stored] == [(1, 0), (1, 1), (2, 0), (2, 1)]
     assert stored[2].observed_at == dt.datetime(2023, 5, 8, 13, 56, tzinfo=dt.UTC)
     assert {(r.thread_id, r.agent_id) for r in stored} == {("t1", "bot")}
     facts = client.list(user_id="alice", role="memory")
