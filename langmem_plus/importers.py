@@ -21,13 +21,15 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 from langmem_plus.errors import ImportFileError
-from langmem_plus.records import parse_time
+from langmem_plus.records import parse_epoch, parse_time
+from langmem_plus.shown import shown
 
 _ROLES = {"human": "user", "ai": "assistant", "model": "assistant"}
 _KNOWN_ROLES = ("user", "assistant", "system", "developer", "tool", "function")
+_TEXTS = ("text", "input_text", "output_text")
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _SESSION_TIME = re.compile(r"\s*(\d{1,2}):(\d{2})\s*([ap])m\s+on\s+(\d{1,2})\s+([a-z]{3})[a-z]*,?\s+(\d{4})\s*", re.I)
-_SESSION = re.compile(r"session_(\d+)")
+_SESSION = re.compile(r"session_(\d{1,18})")
 
 
 class ImportedMessage(TypedDict):
@@ -73,6 +75,8 @@ def read_messages(path: str | Path) -> Iterator[Conversation]:
     if path.suffix in (".jsonl", ".ndjson"):
         yield from _read_lines(text, place)
         return
+    if not text.strip():
+        raise place.error("the file is empty")
     try:
         data = json.loads(text)
     except json.JSONDecodeError as error:
@@ -80,6 +84,8 @@ def read_messages(path: str | Path) -> Iterator[Conversation]:
             raise place.error(f"line {error.lineno}, column {error.colno}: not JSON: {error.msg}") from error
         yield from _read_lines(text, place)
         return
+    except (ValueError, RecursionError) as error:
+        raise _unreadable(place, error) from error
     yield from _read_data(data, place)
 
 
@@ -98,6 +104,12 @@ class Place:
         return ImportFileError(f"{self.path}: {self.spot + ': ' if self.spot else ''}{problem}.")
 
 
+def _unreadable(place: Place, error: Exception) -> ImportFileError:
+    """JSON that is right, but that no program here can hold."""
+    deep = isinstance(error, RecursionError)
+    return place.error("it is nested too deeply" if deep else "a number in it has thousands of digits; make it a text")
+
+
 def _read_lines(text: str, place: Place) -> Iterator[Conversation]:
     """JSON lines: conversations one by one, messages gathered into their threads."""
     threads: dict[str, list[ImportedMessage]] = {}
@@ -109,6 +121,8 @@ def _read_lines(text: str, place: Place) -> Iterator[Conversation]:
             data = json.loads(line)
         except json.JSONDecodeError as error:
             raise here.error(f"column {error.colno}: not JSON: {error.msg}") from error
+        except (ValueError, RecursionError) as error:
+            raise _unreadable(here, error) from error
         if isinstance(data, Mapping) and "role" in data:
             thread_id = _thread_id(data, here) or place.path.stem
             threads.setdefault(thread_id, []).append(_message(data, here))
@@ -162,20 +176,29 @@ def _thread_id(data: Mapping[str, Any], place: Place) -> str | None:
 
 def _message(data: Any, place: Place) -> ImportedMessage:
     if not isinstance(data, Mapping):
-        raise place.error(f"expected a message with role and content, found {_short(data)}")
+        raise place.error(f"expected a message with role and content, found {shown(data)}")
     role = data.get("role")
     role = _ROLES.get(role, role) if isinstance(role, str) else role
     if role not in _KNOWN_ROLES:
-        raise (place / "role").error(f"{_short(data.get('role'))} isn't one of {', '.join(_KNOWN_ROLES)}")
-    name, key = data.get("name"), data.get("id")
+        raise (place / "role").error(f"{shown(data.get('role'))} isn't one of {', '.join(_KNOWN_ROLES)}")
     stamp = next((field for field in ("created_at", "timestamp") if data.get(field) is not None), None)
     return ImportedMessage(
         role=role,
         content=_content(data.get("content"), place / "content"),
-        name=None if name is None else str(name),
-        id=None if key is None else str(key),
+        name=_label(data, "name", place),
+        id=_label(data, "id", place),
         created_at=_time(data[stamp], place / stamp) if stamp else None,
     )
+
+
+def _label(data: Mapping[str, Any], field: str, place: Place) -> str | None:
+    """A name or an id: a text, or a number as its text."""
+    value = data.get(field)
+    if value is None or isinstance(value, str):
+        return value
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise (place / field).error(f"expected a text or a number, found {shown(value)}")
+    return str(value)
 
 
 def _content(value: Any, place: Place) -> str:
@@ -185,31 +208,32 @@ def _content(value: Any, place: Place) -> str:
     if isinstance(value, str):
         return value
     if not isinstance(value, list):
-        raise place.error(f"expected a text or a list of parts, found {_short(value)}")
+        raise place.error(f"expected a text or a list of parts, found {shown(value)}")
     texts = []
     for number, part in enumerate(value):
         text = part if isinstance(part, str) else part.get("text") if isinstance(part, Mapping) else None
         kind = part.get("type") if isinstance(part, Mapping) else None
         if isinstance(text, str):
             texts.append(text)
+        elif kind in _TEXTS and isinstance(part, Mapping):
+            if text is not None:
+                raise (place / f"[{number}].text").error(f"expected a text, found {shown(text)}")
         elif isinstance(kind, str):
             texts.append(f"[{kind.removeprefix('input_').removesuffix('_url')}]")
         else:
-            raise (place / f"[{number}]").error(f"expected a part with a type, found {_short(part)}")
+            raise (place / f"[{number}]").error(f"expected a part with a type, found {shown(part)}")
     return "\n".join(texts)
 
 
 def _time(value: Any, place: Place) -> dt.datetime:
     """A time as people and programs write it: ISO 8601, or seconds or milliseconds since 1970."""
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        seconds = value / 1000 if abs(value) >= 1e11 else value  # 1e11 s is the year 5138, 1e11 ms is 1973
-        try:
-            return dt.datetime.fromtimestamp(seconds, dt.UTC)
-        except (OverflowError, ValueError, OSError) as error:
-            raise place.error(f"{value!r} isn't a time") from error
-    time = parse_time(value)
+    try:
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        time = parse_epoch(value) if number else parse_time(value)
+    except ValueError as error:
+        raise place.error(f"{shown(value)} isn't a time: {error}") from error
     if not isinstance(time, dt.datetime):
-        raise place.error(f"{_short(value)} isn't a time; write it like 2023-05-08T13:56:00Z")
+        raise place.error(f"{shown(value)} isn't a time; write it like 2023-05-08T13:56:00Z")
     return time
 
 
@@ -221,7 +245,7 @@ def _read_sample(data: Mapping[str, Any], place: Place, fallback: str) -> Iterat
 
     Source: Maharana et al. 2024, "Evaluating Very Long-Term Conversational Memory of LLM Agents".
     """
-    sample = str(data.get("sample_id") or fallback)
+    sample = _label(data, "sample_id", place) or fallback
     sessions = data["conversation"]
     place = place / "conversation"
     found = sorted((int(match[1]), name) for name in sessions if (match := _SESSION.fullmatch(name)))
@@ -231,20 +255,20 @@ def _read_sample(data: Mapping[str, Any], place: Place, fallback: str) -> Iterat
         stamp = sessions.get(f"{name}_date_time")
         said_at = None if stamp is None else _session_time(stamp, place / f"{name}_date_time")
         if not isinstance(sessions[name], list):
-            raise (place / name).error(f"expected a list of turns, found {_short(sessions[name])}")
+            raise (place / name).error(f"expected a list of turns, found {shown(sessions[name])}")
         turns = [_turn(turn, said_at, place / f"{name}[{number}]") for number, turn in enumerate(sessions[name])]
         yield Conversation(f"{sample}/{name}", turns, sample)
 
 
 def _turn(data: Any, said_at: dt.datetime | None, place: Place) -> ImportedMessage:
     if not isinstance(data, Mapping) or not isinstance(data.get("speaker"), str):
-        raise place.error(f"expected a turn with speaker and text, found {_short(data)}")
-    text, caption, key = data.get("text") or "", data.get("blip_caption"), data.get("dia_id")
+        raise place.error(f"expected a turn with speaker and text, found {shown(data)}")
+    text, caption = data.get("text") or "", data.get("blip_caption")
     if not isinstance(text, str):
-        raise (place / "text").error(f"expected a text, found {_short(text)}")
+        raise (place / "text").error(f"expected a text, found {shown(text)}")
     content = " ".join(part for part in (text.strip(), f"[image: {caption}]" if caption else "") if part)
     return ImportedMessage(
-        role="user", content=content, name=data["speaker"], id=None if key is None else str(key), created_at=said_at
+        role="user", content=content, name=data["speaker"], id=_label(data, "dia_id", place), created_at=said_at
     )
 
 
@@ -259,8 +283,3 @@ def _session_time(value: Any, place: Place) -> dt.datetime:
         return dt.datetime(int(match[6]), month, int(match[4]), hour, int(match[2]), tzinfo=dt.UTC)
     except ValueError as error:
         raise place.error(f"{value!r} isn't a time: {error}") from error
-
-
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 80 else f"{text[:77]}…"

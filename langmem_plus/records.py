@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer
 
 from langmem_plus.labels import fill_template, read_id, read_space, read_user
+from langmem_plus.shown import shown
 
 Role = Literal["memory", "user", "assistant", "summary", "archive", "document"]
 Status = Literal["active", "pending", "superseded", "deleted"]
@@ -50,6 +51,22 @@ def parse_time(value: Any) -> Any:
         except OverflowError as error:
             raise ValueError(f"{value.isoformat()} lies outside of the years 1 to 9999 in UTC") from error
     return value
+
+
+def parse_epoch(value: float) -> dt.datetime:
+    """The time so many seconds after 1970 in UTC; numbers too large for that are taken as milliseconds.
+
+    >>> parse_epoch(1683554160) == parse_epoch(1683554160000)
+    True
+
+    Raises:
+        ValueError: it is no number, or lies outside of the years 1 to 9999.
+    """
+    try:
+        seconds = value / 1000 if abs(value) >= 1e11 else value  # 1e11 s is the year 5138, 1e11 ms is 1973
+        return dt.datetime.fromtimestamp(seconds, dt.UTC)
+    except (OverflowError, OSError) as error:
+        raise ValueError(f"{shown(value)} lies outside of the years 1 to 9999") from error
 
 
 def format_time(value: dt.datetime) -> str:

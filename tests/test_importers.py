@@ -173,7 +173,28 @@ def test_locomo_turns(read):
     ("content", "name", "place"),
     [
         ('{"messages": [', "chat.json", "line 1, column 15: not JSON"),
-        ("", "chat.json", "line 1, column 1: not JSON"),
+        ("", "chat.json", "the file is empty"),
+        ("[" * 100_000, "chat.json", "it is nested too deeply"),
+        ("[" * 100_000, "chat.jsonl", "line 1: it is nested too deeply"),
+        (f'[{{"role": "user", "id": {"1" * 5000}}}]', "chat.json", "thousands of digits"),
+        (
+            f'[{{"role": "user", "created_at": {"1" * 400}}}]',
+            "chat.json",
+            "[0].created_at: a number of 1326 bits isn't",
+        ),
+        ('[{"role": "user", "created_at": NaN}]', "chat.json", "[0].created_at: nan isn't a time"),
+        ('[{"role": "user", "created_at": 1e999}]', "chat.json", "[0].created_at: inf isn't a time"),
+        (
+            '[{"role": "user", "created_at": "9999-12-31T23:59:59-23:00"}]',
+            "chat.json",
+            "outside of the years 1 to 9999",
+        ),
+        ([{"role": "user", "name": {"a": [1]}}], "chat.json", "[0].name: expected a text or a number, found {'a'"),
+        ([{"role": "user", "id": True}], "chat.json", "[0].id: expected a text or a number, found True"),
+        ([{"role": ["user"]}], "chat.json", "[0].role: ['user'] isn't one of"),
+        ([{"role": "user", "content": [{"type": "text", "text": 5}]}], "chat.json", "[0].content[0].text: expected a"),
+        ({"conversation": {f"session_{'9' * 5000}": []}}, "chat.json", "there is no session_1"),
+        ({"sample_id": {"x": 1}, "conversation": {"session_1": []}}, "chat.json", "sample_id: expected a text"),
         ('{"role": "user", "content": "hi"}\n{"role": ', "chat.jsonl", "line 2: column 10: not JSON"),
         ('{"role": "user", "content": "hi"}\n{"role": ', "chat.json", "line 2: column 10: not JSON"),
         ([{"role": "user", "content": "hi"}, {"content": "x"}], "chat.json", "[1].role: None isn't one of user"),
@@ -219,3 +240,16 @@ def test_a_byte_order_mark_is_no_obstacle(read):
 def test_an_empty_list_has_no_conversations(read):
     """Nothing to import isn't an error."""
     assert read([]) == []
+
+
+@pytest.mark.parametrize("content", [None, [], [{"type": "text", "text": None}], [{"type": "text"}]])
+def test_what_is_missing_has_no_words(read, content):
+    """A null where a text would stand is nothing that was said, and never the word None."""
+    (conversation,) = read([{"role": "user", "content": content}], "chat.json")
+    assert conversation.messages[0]["content"] == ""
+
+
+def test_a_folder_is_no_file(tmp_path):
+    """A folder is named, like any file that can't be read."""
+    with pytest.raises(ImportFileError, match="can't be read"):
+        list(read_messages(tmp_path))

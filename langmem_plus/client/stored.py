@@ -9,8 +9,10 @@ from typing import Any
 from langgraph.store.base import GetOp, Item, Op, SearchOp
 
 from langmem_plus.errors import InvalidValueError, NotFoundError
+from langmem_plus.labels import read_id
 from langmem_plus.recall import read_item
 from langmem_plus.records import ROLES, MemoryRecord, Scope
+from langmem_plus.shown import shown
 
 EVERYTHING = 2**31 - 1  # a limit that no namespace reaches and that every database takes
 
@@ -20,15 +22,23 @@ def listing(scope: Scope, thread_id: str | None, role: str | None) -> Op:
 
     Raises:
         InvalidValueError: there is no such role.
+        ConfigError: the thread's id is no text, number or UUID.
     """
+    thread_id = None if thread_id is None else read_id("thread_id", thread_id)
     if role is not None and role not in ROLES:
-        raise InvalidValueError(f"there is no role {role!r}; choose from {', '.join(ROLES)}.")
+        raise InvalidValueError(f"there is no role {shown(role)}; choose from {', '.join(ROLES)}.")
     wanted = {name: value for name, value in (("thread_id", thread_id), ("role", role)) if value is not None}
     return SearchOp(scope.namespace, filter=wanted or None, limit=EVERYTHING)
 
 
 def chosen(results: Sequence[Any], scope: Scope, now: dt.datetime, limit: int | None) -> list[MemoryRecord]:
-    """The active, unexpired records of a listing, the newest words first."""
+    """The active, unexpired records of a listing, the newest words first.
+
+    Raises:
+        InvalidValueError: the limit is no number of records.
+    """
+    if limit is not None and (not isinstance(limit, int) or isinstance(limit, bool) or limit < 0):
+        raise InvalidValueError(f"limit={shown(limit)}: give a number of records, 0 or more, or None for all.")
     records = [record for record in _read(results, scope) if record.status == "active"]
     alive = [record for record in records if record.expires_at is None or record.expires_at > now]
     return sorted(alive, key=_place, reverse=True)[:limit]
@@ -47,7 +57,13 @@ def _read(results: Sequence[Any], scope: Scope) -> list[MemoryRecord]:
 
 
 def gets(scope: Scope, id: str) -> list[Op]:
-    """The gets that look for an id in the space and in ``global``."""
+    """The gets that look for an id in the space and in ``global``.
+
+    Raises:
+        InvalidValueError: the id is no text.
+    """
+    if not isinstance(id, str):
+        raise InvalidValueError(f"the id {shown(id)} is no text: give a record's id, or the beginning of it.")
     return [GetOp(namespace, id) for namespace in scope.namespaces]
 
 
@@ -72,5 +88,5 @@ def begins_with(results: Sequence[Any], scope: Scope, id: str) -> MemoryRecord:
         return found[0]
     where = f"in the space {scope.space!r} of {scope.user_id!r}"
     if not found:
-        raise NotFoundError(f"there is no record {id!r} {where}; `list` shows what there is.")
-    raise NotFoundError(f"{len(found)} records begin with {id!r} {where}; give more of the id.")
+        raise NotFoundError(f"there is no record {shown(id)} {where}; `list` shows what there is.")
+    raise NotFoundError(f"{len(found)} records begin with {shown(id)} {where}; give more of the id.")
