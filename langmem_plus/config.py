@@ -22,6 +22,7 @@ from langmem_plus.shown import shown
 
 logger = logging.getLogger(__name__)
 
+ENDLESS = 1_000_000_000  # a budget that no thread fills
 GROUPS = ("store", "recall", "inject", "remember", "control")
 CONFIG_FILE_VARIABLE = "LANGMEM_PLUS_CONFIG_FILE"
 USER_VARIABLE = "LANGMEM_PLUS_USER"  # whose memory it is, on the command line
@@ -63,6 +64,16 @@ class MemoryConfig(BaseSettings):
     durable: bool = _knob("store", False, "Flush files and folders to the disk before a put returns.")
     open_namespaces: int = _knob("store", 64, "Namespace databases kept open at a time.", ge=1, le=4096)
     embed_batch: int = _knob("store", 64, "Texts embedded in one call when a backlog is worked off.", ge=1, le=4096)
+    embed_failures: int = _knob(
+        "store", 3, "Failures of the embedder in a row after which it is left alone for a while.", ge=1, le=1000
+    )
+    embed_pause_seconds: float = _knob(
+        "store",
+        30.0,
+        "Seconds that it, or a text it refuses, is left alone at first, then twice as long.",
+        gt=0,
+        le=86_400,
+    )
     keyword_pool: int = _knob("store", 1000, "Keyword matches that a search ranks in each view.", ge=1, le=100_000)
     window_weight: float = _knob(
         "store", 0.6, "Share of the view 'a turn with its neighbours' against the turn alone.", ge=0, le=1
@@ -111,16 +122,16 @@ class MemoryConfig(BaseSettings):
     # inject
     inject_as: Literal["user", "system"] = _knob("inject", "user", "Where recalled text stands in the model call.")
     max_prompt_tokens: int = _knob(
-        "inject", 8000, "Tokens of everything that is injected, with the user's text.", ge=1, le=100_000_000
+        "inject", 8000, "Tokens of everything that is injected, with the user's text.", ge=1, le=ENDLESS
     )
     user_max_tokens: int = _knob("inject", 2000, "Tokens of the user's own text.", ge=1, le=100_000_000)
     summary_max_tokens: int = _knob("inject", 400, "Tokens of the thread's summary.", ge=0, le=100_000_000)
-    tail_max_tokens: int = _knob("inject", 2500, "Tokens of the thread's last messages.", ge=0, le=100_000_000)
-    tail_messages: int = _knob("inject", 20, "Messages of the thread that a call carries.", ge=1, le=1_000_000)
+    tail_max_tokens: int = _knob("inject", 2500, "Tokens of the thread's last messages.", ge=0, le=ENDLESS)
+    tail_messages: int = _knob("inject", 20, "Messages of the thread that a call carries.", ge=1, le=ENDLESS)
     memories_max_tokens: int = _knob("inject", 1200, "Tokens of recalled memories.", ge=0, le=100_000_000)
     documents_max_tokens: int = _knob("inject", 1500, "Tokens of excerpts from documents.", ge=0, le=100_000_000)
     document_excerpt_bytes: int = _knob("inject", 1200, "Bytes of one excerpt.", ge=1, le=1_000_000_000)
-    max_prompt_bytes: int = _knob("inject", 64_000, "Bytes of everything that is injected.", ge=1, le=1_000_000_000)
+    max_prompt_bytes: int = _knob("inject", 64_000, "Bytes of everything that is injected.", ge=1, le=ENDLESS)
     response_hint: str | None = _knob("inject", None, "A sentence on how to answer, placed after the memories.")
 
     # remember
@@ -129,6 +140,19 @@ class MemoryConfig(BaseSettings):
     background: bool = _knob("remember", True, "Draw facts out after the reply, in the background.")
     flush_seconds: float = _knob(
         "remember", 10.0, "Seconds that flush and the process's exit wait at most.", ge=0, le=86_400
+    )
+    background_workers: int = _knob(
+        "remember", 4, "Threads that work after the reply at a time, each in another namespace.", ge=1, le=64
+    )
+    abandoned_seconds: float = _knob(
+        "remember",
+        60.0,
+        "Seconds after which a turn is worked off though its run hasn't ended: a failed agent's, or an aborted stream's.",
+        gt=0,
+        le=86_400,
+    )
+    answer_seconds: float = _knob(
+        "remember", 120.0, "Seconds that a model may take to extract, to decide or to summarise.", gt=0, le=86_400
     )
     retries: int = _knob("remember", 3, "Times that failed background work is tried again.", ge=0, le=10)
     retry_seconds: float = _knob(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Annotated, Any
@@ -17,7 +16,7 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.store.base import BaseStore
 from typing_extensions import TypedDict
 
-from langmem_plus.config import MemoryConfig
+from langmem_plus.config import ENDLESS, MemoryConfig
 from langmem_plus.providers import make_chat_model, make_reranker
 from langmem_plus.recall.inject import inject_node
 from langmem_plus.recall.mmr import mmr_node
@@ -119,7 +118,7 @@ def recall_stages(services: Services, *, whole_thread: bool) -> list[tuple[str, 
     found = stages(RECALL, services)
     if not whole_thread:
         return found
-    endless = dict.fromkeys(("tail_messages", "tail_max_tokens", "max_prompt_tokens", "max_prompt_bytes"), sys.maxsize)
+    endless = dict.fromkeys(("tail_messages", "tail_max_tokens", "max_prompt_tokens", "max_prompt_bytes"), ENDLESS)
     unclipped = replace(services, config=services.config.replace(**endless))
     own = {"retrieve": retrieve_node(unclipped), "inject": inject_node(services, whole_thread=True)}
     return [(name, own.get(name, node)) for name, node in found]
