@@ -33,6 +33,7 @@ from langmem_plus.config import MemoryConfig
 from langmem_plus.errors import ConfigError, ModelAnswerError
 from langmem_plus.prompts import ask_again, ask_for_json
 from langmem_plus.providers.answers import read_message, read_text
+from langmem_plus.providers.known import check_chat_model
 from langmem_plus.providers.lazy import LazyChatModel
 from langmem_plus.providers.threads import in_thread
 
@@ -67,14 +68,17 @@ def make_chat_model(
         config: gives ``base_url`` for OpenAI-compatible servers.
 
     Raises:
-        ConfigError: it is none of these.
+        ConfigError: it is none of these; there is no such provider, or its package isn't installed.
     """
     if model is None or isinstance(model, BaseChatModel):
         return model
     if isinstance(model, str):
         spec = model.strip()
+        if spec.lower() in ("", "none"):
+            return None
         base_url = (config or MemoryConfig()).base_url
-        return None if spec.lower() in ("", "none") else LazyChatModel(spec=spec, base_url=base_url)
+        check_chat_model(spec, base_url)
+        return LazyChatModel(spec=spec, base_url=base_url)
     if isinstance(model, Runnable):
         return cast(BaseChatModel, model)
     raise ConfigError(f"model={model!r} is a {type(model).__name__}; give a chat model or a name such as openai:gpt-5.")
