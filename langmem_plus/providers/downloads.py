@@ -29,7 +29,8 @@ def downloaded_folder(name: str) -> Path:
 
 
 def download_reranker(name: str) -> Path:
-    """Fetch a flashrank model by its name. A broken download leaves nothing behind; its authors publish no hash.
+    """Fetch a flashrank model by its name, in the place of what is left of an earlier one. A broken download leaves
+    nothing behind, and what was there stays; its authors publish no hash.
 
     Raises:
         MissingExtraError: flashrank isn't installed.
@@ -52,10 +53,16 @@ def download_reranker(name: str) -> Path:
         inner = part / name
         if not (inner / models.model_file_map[name]).is_file():
             raise ConfigError(f"reranker={name!r}: what was downloaded doesn't hold {models.model_file_map[name]}.")
-        if not target.exists():
-            inner.rename(target)
+        _put_in_place(inner, target, part)
     except (OSError, zipfile.BadZipFile) as error:
         raise ConfigError(f"reranker={name!r} can't be downloaded: {error}") from error
     finally:
         shutil.rmtree(part, ignore_errors=True)
     return target
+
+
+def _put_in_place(fetched: Path, target: Path, scratch: Path) -> None:
+    """Move the model to where it is looked for; what stood there goes with the scratch folder."""
+    if target.exists():
+        target.rename(scratch / ".before")
+    fetched.rename(target)

@@ -109,7 +109,13 @@ def find_model(spec: str, config: MemoryConfig) -> RerankerFiles | None:
         raise ConfigError(f"reranker={spec!r}: there is no such folder.")
     kept = downloaded_folder(spec)
     if kept.is_dir():
-        return model_in(kept)
+        try:
+            return model_in(kept)
+        except ConfigError as error:
+            if not config.allow_downloads:
+                remedy = "Set allow_downloads to fetch it again, or delete the folder and choose reranker=builtin."
+                raise ConfigError(f"{error} {remedy}") from error
+            logger.warning("memory: %s It is fetched again.", error)
     if not config.allow_downloads:
         raise ConfigError(
             f"reranker={spec!r} is neither auto, builtin, none nor a folder. If it is the name of a flashrank model, "

@@ -230,6 +230,31 @@ def test_a_download_is_whole_or_nothing(
     assert len(asked) == 3 and all("tiny" in url for url in asked)
 
 
+def test_what_is_left_of_a_download_is_fetched_again(
+    model_folder: ModelFolder, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A folder in the cache that lost a file is replaced where downloads are allowed; else the error says how."""
+    import flashrank.Config
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setitem(flashrank.Config.model_file_map, "tiny", "flashrank-tiny.onnx")
+    archive = zipped(model_folder(), "tiny")
+    monkeypatch.setattr(downloads, "urlopen", lambda url, timeout: io.BytesIO(archive))
+    kept = downloads.downloaded_folder("tiny")
+    kept.mkdir(parents=True)
+    (kept / "flashrank-tiny.onnx").write_bytes(b"half")
+    with pytest.raises(ConfigError, match=r"lacks tokenizer\.json.* Set allow_downloads to fetch it again"):
+        make_reranker("tiny", MemoryConfig())
+    found = make_reranker("tiny", MemoryConfig(allow_downloads=True))
+    assert found is not None and found(QUERY, ["my wife"]) == pytest.approx([expected(2)], abs=1e-5)
+    assert list(downloads.cache_folder().iterdir()) == [kept]
+    monkeypatch.setattr(downloads, "urlopen", lambda url, timeout: io.BytesIO(b"no archive"))
+    (kept / "config.json").unlink()
+    with pytest.raises(ConfigError, match="can't be downloaded"):
+        make_reranker("tiny", MemoryConfig(allow_downloads=True))
+    assert (kept / "flashrank-tiny.onnx").is_file()
+
+
 def test_a_lost_connection_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A download that fails says so, and leaves nothing."""
     import flashrank.Config
