@@ -71,19 +71,45 @@ def test_vectors_have_unit_length(fulfil: Any) -> None:
     ],
     ids=repr,
 )
-def test_a_wrong_answer_for_what_is_written_is_an_error(fulfil: Any, answer: Any) -> None:
+def test_a_wrong_answer_to_a_strict_one_is_an_error(fulfil: Any, answer: Any) -> None:
     """The wrong number, size or kind of vectors: nothing is written, and the message names the embedder."""
     with pytest.raises(EmbeddingError, match="some-model"):
-        fulfil(TextEmbedder(Answers(answer), "some-model", 2), Needs(texts=["a", "b"]))
+        fulfil(TextEmbedder(Answers(answer), "some-model", 2, strict=True), Needs(texts=["a", "b"]))
+
+
+@pytest.mark.parametrize(
+    ("answer", "good"),
+    [
+        ([[1.0, 0.0], [1.0, 0.0, 0.0]], ["a"]),
+        ([[float("inf"), 1.0], [1.0, 0.0]], ["b"]),
+        ([[1.0, float("nan")], [1.0]], []),
+        ([[1.0, 0.0], None], ["a"]),
+    ],
+    ids=repr,
+)
+def test_a_wrong_vector_takes_no_other_with_it(fulfil: Any, answer: Any, good: list[str], caplog: Any) -> None:
+    """Those that are right are kept; one warning names an item whose vector is wrong, and says what to do."""
+    places = {"a": (("n", "x"), "key a"), "b": (("n", "x"), "key b")}
+    embedder = TextEmbedder(Answers(answer), "some-model", 2)
+    assert list(fulfil(embedder, Needs(texts=["a", "b"], places=places)).texts) == good
+    bad = next(text for text in "ab" if text not in good)
+    (told,) = caplog.records
+    assert f"'key {bad}' in ('n', 'x')" in told.message
+    assert "set dims" in told.message
+    assert len(embedder.refused) == 2 - len(good)
+    assert fulfil(embedder, Needs(texts=["a", "b"], places=places)).texts.keys() == set(good)
+    assert len(caplog.records) == 1
 
 
 @pytest.mark.parametrize("answer", [[[1.0]], [[1.0, 0.0, 0.0]], [], [[float("nan"), 0.0]]], ids=repr)
 def test_a_wrong_answer_for_what_waits_is_only_told(fulfil: Any, answer: Any, caplog: pytest.LogCaptureFixture) -> None:
-    """It waits on; questions and writes of the same call aren't disturbed."""
-    vectors = fulfil(TextEmbedder(Answers(answer), "m", 2), Needs(backlog=["late"], queries=["q"]))
+    """It waits on; questions and writes of the same call aren't disturbed, not even with a strict one."""
+    embedder = TextEmbedder(Answers(answer), "m", 2, strict=True)
+    vectors = fulfil(embedder, Needs(backlog=["late"], queries=["q"]))
     assert vectors.texts == {}
     assert list(vectors.queries) == ["q"]
-    assert "waits" in caplog.text
+    assert "found by its words" in caplog.text
+    assert embedder.refused.find("late").times == 1
 
 
 def test_a_wrong_answer_for_a_question_leaves_it_to_the_words(fulfil: Any) -> None:
@@ -116,7 +142,7 @@ def test_an_outage_is_told_once_and_is_no_error(fulfil: Any, caplog: pytest.LogC
     inner = BagOfWordsEmbeddings(fail=ConnectionError("no route"))
     embedder = TextEmbedder(inner, "some-model", None)
     with caplog.at_level(logging.WARNING):
-        for _ in range(3):
+        for _ in range(2):
             vectors = fulfil(embedder, Needs(texts=["a"], backlog=["b"], queries=["q"]))
             assert (vectors.texts, vectors.queries) == ({}, {})
         assert [record.message.count("some-model is down") for record in caplog.records] == [1]
@@ -148,3 +174,95 @@ def test_nothing_to_embed_asks_nothing(fulfil: Any) -> None:
     answers = Answers(None, None)
     assert fulfil(TextEmbedder(answers, "m", None), Needs()) == Vectors({}, {})
     assert answers.asked == []
+
+
+class Picky(BagOfWordsEmbeddings):
+    """Refuses each batch with certain texts in it."""
+
+    def __init__(self, bad: set[str], error: Exception | None = None) -> None:
+        super().__init__()
+        self.bad, self.error = bad, error or ValueError("too long")
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        """As it is told."""
+        found = super().embed_documents(texts)
+        if self.bad.intersection(texts):
+            raise self.error
+        return found
+
+
+class Status(Exception):
+    """An error of a provider's client."""
+
+    def __init__(self, status_code: int) -> None:
+        super().__init__(f"status {status_code}")
+        self.status_code = status_code
+
+
+@pytest.mark.parametrize(
+    "error", [ValueError("too long"), RuntimeError("token ids"), Status(400), Status(413)], ids=str
+)
+@pytest.mark.parametrize("bad", [{"text 0"}, {"text 17"}, {"text 63"}, {"text 5", "text 40"}], ids=str)
+def test_a_text_that_is_refused_takes_no_other_with_it(fulfil: Any, bad: set[str], error: Exception) -> None:
+    """Whatever the embedder raises for it; the others have their vectors after a bounded number of calls."""
+    texts = [f"text {n}" for n in range(64)]
+    inner = Picky(bad, error)
+    embedder = TextEmbedder(inner, "m", None)
+    assert fulfil(embedder, Needs(texts=texts)).texts.keys() == set(texts) - bad
+    assert len(inner.documents) <= 1 + 12 * len(bad)
+    assert {text for text in texts if embedder.refused.find(text)} == bad
+    assert not embedder.breaker.is_open
+
+
+@pytest.mark.parametrize("error", [ValueError("no"), RuntimeError("no")], ids=repr)
+def test_an_embedder_that_refuses_everything_costs_a_bounded_number_of_calls(fulfil: Any, error: Exception) -> None:
+    """It isn't asked text by text."""
+    inner = BagOfWordsEmbeddings(fail=error)
+    embedder = TextEmbedder(inner, "m", None, failures=1)
+    assert fulfil(embedder, Needs(texts=[f"text {n}" for n in range(500)], queries=["q"])).texts == {}
+    assert len(inner.documents) <= 20
+    assert embedder.breaker.is_open
+    assert inner.queries == []
+
+
+@pytest.mark.parametrize("error", [ConnectionError(), TimeoutError(), Status(503), Status(429), Status(401)], ids=repr)
+def test_an_outage_is_not_searched_for_its_text(fulfil: Any, error: Exception) -> None:
+    """One call, and none for the question beside it: nobody waits for two time-outs."""
+    inner = BagOfWordsEmbeddings(fail=error)
+    fulfil(TextEmbedder(inner, "m", None), Needs(texts=["a", "b", "c"], queries=["q"]))
+    assert (len(inner.documents), inner.queries) == (1, [])
+
+
+def test_a_dead_embedder_is_left_alone(fulfil: Any, caplog: pytest.LogCaptureFixture) -> None:
+    """After some failures in a row nothing is asked until the pause is over; then one call tells, and one warning."""
+    inner = BagOfWordsEmbeddings(fail=ConnectionError("no route"))
+    embedder = TextEmbedder(inner, "m", None, failures=3, pause=10)
+    now = 0.0
+    embedder.breaker._clock = lambda: now
+    for _ in range(50):
+        fulfil(embedder, Needs(texts=["a"], queries=["q"]))
+    assert len(inner.documents) == 3
+    now = 11.0
+    for _ in range(5):
+        fulfil(embedder, Needs(queries=["q"]))
+    assert len(inner.queries) == 1
+    inner.fail = None
+    assert fulfil(embedder, Needs(queries=["q"])).queries == {}
+    now = 32.0
+    assert list(fulfil(embedder, Needs(queries=["q"], texts=["a"])).queries) == ["q"]
+    assert [record.levelname for record in caplog.records].count("WARNING") == 1
+
+
+def test_an_embedder_that_changes_its_size_is_believed_the_second_time(fulfil: Any) -> None:
+    """Another model may stand behind its name now; a single odd vector is only that."""
+    answers = Answers([[1.0, 0.0]])
+    embedder = TextEmbedder(answers, "m", None)
+    assert fulfil(embedder, Needs(texts=["a"])).texts["a"].shape == (2,)
+    answers.documents = [[1.0, 0.0, 0.0]]
+    assert fulfil(embedder, Needs(texts=["b"])).texts == {}
+    answers.documents = [[1.0, 0.0]]
+    assert fulfil(embedder, Needs(texts=["c"])).texts["c"].shape == (2,)
+    answers.documents = [[1.0, 0.0, 0.0]]
+    assert fulfil(embedder, Needs(texts=["d"])).texts == {}
+    assert fulfil(embedder, Needs(texts=["e"])).texts["e"].shape == (3,)
+    assert embedder.size == 3

@@ -50,6 +50,7 @@ class Catalog:
 
     def __init__(self, model: str | None) -> None:
         self.model = model
+        self._size: int | None = None
         self._clear()
 
     def _clear(self) -> None:
@@ -76,8 +77,18 @@ class Catalog:
             del self._waiting[text]
         return list(self._waiting)
 
-    def refresh(self, index: Index) -> None:
-        """Read what changed in the index since the last time."""
+    def refresh(self, index: Index, size: int | None = None) -> None:
+        """Read what changed in the index since the last time.
+
+        Args:
+            index: the index.
+            size: how long the embedder's vectors are now, None while it isn't known. Kept ones of another size can't be
+                compared with its own any more: their texts wait for a vector like new ones.
+        """
+        if size is not None and size != self._size:
+            if self._size is not None:
+                self._clear()
+            self._size = size
         with index.reading():  # one state, or what is written meanwhile would be read twice
             position = index.position()
             if position != self._position:
@@ -92,8 +103,9 @@ class Catalog:
             if self._waiting and self.model is not None and self._seen_vectors != index.vectors.version():
                 self._seen_vectors = index.vectors.version()
                 for text, vector in index.vectors.get(self.model, list(self._waiting)).items():
-                    rows = self._waiting.pop(text)
-                    self._add_vectors(rows, [vector] * len(rows))
+                    if self._fits(vector):
+                        rows = self._waiting.pop(text)
+                        self._add_vectors(rows, [vector] * len(rows))
 
     def _follow(
         self, dropped: list[int], outlines: list[Outline], chunks: list[tuple[int, bytes, bytes | None]]
@@ -138,23 +150,26 @@ class Catalog:
     def _append_vectors(self, chunks: list[tuple[int, bytes, bytes | None]]) -> None:
         rows, vectors = [], []
         for row, (_, text, vector) in zip(self._rows([chunk[0] for chunk in chunks]), chunks, strict=True):
-            if vector is None:
+            if vector is None or not self._fits(vector):
                 self._waiting.setdefault(text, []).append(int(row))
             else:
                 rows.append(int(row))
                 vectors.append(vector)
         self._add_vectors(rows, vectors)
 
+    def _fits(self, vector: bytes) -> bool:
+        """Whether a vector has the size of the others; before any is known, the first one's."""
+        self._size = self._size or len(vector) // 4
+        return len(vector) == 4 * self._size
+
     def _add_vectors(self, rows: list[int], vectors: list[bytes]) -> None:
         if not vectors:
             return
         if self._vectors is None:
-            self._vectors = _Column(np.float32, len(vectors[0]) // 4)
-        # An embedder may have changed its size under the same name: what doesn't fit can't be compared.
+            self._vectors = _Column(np.float32, self._size)
         self._by_row = None
-        fitting = [i for i, vector in enumerate(vectors) if len(vector) // 4 == self._vectors.view.shape[1]]
-        self._vectors.extend(np.frombuffer(b"".join(vectors[i] for i in fitting), "<f4"))
-        self._vector_rows.extend([rows[i] for i in fitting])
+        self._vectors.extend(np.frombuffer(b"".join(vectors), "<f4"))
+        self._vector_rows.extend(rows)
 
     def _rows(self, ids: Any) -> Ids:
         """The rows of some ids, -1 for an id that isn't there."""

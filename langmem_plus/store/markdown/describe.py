@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -79,11 +78,6 @@ def texts_at(value: dict[str, Any], paths: Sequence[str]) -> tuple[str, ...]:
     """The texts at LangGraph's paths, blank ones left out."""
     found = (text for path in paths for text in get_text_at_path(value, path))
     return tuple(text for text in found if text.strip())
-
-
-def text_hash(text: str) -> bytes:
-    """The key of a text's vector: equal texts are embedded once."""
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:16]
 
 
 def _place(value: dict[str, Any], created_at: str) -> str:

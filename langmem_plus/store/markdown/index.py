@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from langmem_plus.store.markdown.connection import REMEMBERED_DROPS, Connection, from_sql, to_sql
-from langmem_plus.store.markdown.describe import Description, text_hash
+from langmem_plus.store.markdown.describe import Description
 from langmem_plus.store.markdown.entry import Entry
 from langmem_plus.store.markdown.files import Stamp
 from langmem_plus.store.markdown.vectors import Vectors
+from langmem_plus.store.refused import text_hash
 
 _COLUMNS = "id, key, path, value, created_at, updated_at, indexing, last_scores"
 _PAGE = 500

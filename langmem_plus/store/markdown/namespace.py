@@ -7,24 +7,24 @@ import logging
 import sqlite3
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
-
-import numpy as np
 
 from langmem_plus.config import MemoryConfig
 from langmem_plus.errors import StoreError
+from langmem_plus.store.embedding import TextEmbedder
 from langmem_plus.store.markdown import pending, planning
 from langmem_plus.store.markdown.catalog import Catalog
 from langmem_plus.store.markdown.connection import is_busy, is_outside
 from langmem_plus.store.markdown.database import Database
-from langmem_plus.store.markdown.describe import Description, describe, text_hash
+from langmem_plus.store.markdown.describe import Description, describe
 from langmem_plus.store.markdown.files import Namespace, Stamp, journals
-from langmem_plus.store.markdown.index import REMOVED, UNREADABLE, Index, Matches, Row, narrowed, rarity
+from langmem_plus.store.markdown.index import REMOVED, UNREADABLE, Index, Row, narrowed
 from langmem_plus.store.markdown.layout import Layout
+from langmem_plus.store.markdown.legs import Details, Found, make_details, make_leg
 from langmem_plus.store.markdown.planning import Step, Write
 from langmem_plus.store.markdown.sync import bring_in_step
 from langmem_plus.store.markdown.windows import write_windows
+from langmem_plus.store.refused import text_hash
 from langmem_plus.store.search import Floats, Leg, matches
 
 logger = logging.getLogger(__name__)
@@ -41,22 +41,6 @@ class InterruptedBatchError(Exception):
         self.namespace = namespace
 
 
-@dataclass(frozen=True)
-class Found:
-    """What a namespace found: raw scores, and which index their ids belong to."""
-
-    leg: Leg
-    identity: int
-
-
-@dataclass(frozen=True)
-class Details:
-    """What a result carries beside its value."""
-
-    vectors: Mapping[int, Floats]
-    coverage: Mapping[int, float]
-
-
 class OpenNamespace:
     """An open namespace; thread-safe. Reading brings it in step with its files, at most once a ``sync_interval``.
 
@@ -65,7 +49,7 @@ class OpenNamespace:
         namespace: the labels.
         config: the store's settings.
         fields: the paths that are searched, None for the default.
-        model: the embedder's id, None without vectors.
+        embedder: whose vectors are searched, None without vectors.
         opened: called when its database was opened.
     """
 
@@ -75,24 +59,27 @@ class OpenNamespace:
         namespace: Namespace,
         config: MemoryConfig,
         fields: Sequence[str] | None,
-        model: str | None,
+        embedder: TextEmbedder | None,
         opened: Callable[[OpenNamespace], None],
     ) -> None:
         self.namespace = namespace
         self.folder = layout.folder(namespace)
-        self._layout, self._config, self._fields, self._model = layout, config, fields, model
+        self._layout, self._config, self._fields, self._embedder = layout, config, fields, embedder
         self._tell = opened
         self._database = Database(layout, namespace, opened=self._start_over)
         self._use = self._database.use
         self.close, self.close_if_idle = self._database.close, self._database.close_if_idle
         self.hold, self.let_go = self._database.hold, self._database.let_go
         self.leave_to_parent, self.locked = self._database.leave_to_parent, self._database.locked
-        self._catalog = Catalog(model)
+        self._start_catalog()
         self._looked, self._next_look = False, 0.0
+
+    def _start_catalog(self) -> None:
+        self._catalog = Catalog(self._embedder.model if self._embedder else None)
 
     def _start_over(self) -> None:
         """A database was opened: nothing that is held in memory speaks of it."""
-        self._catalog = Catalog(self._model)
+        self._start_catalog()
         self.look_again()
         self._tell(self)
 
@@ -197,9 +184,11 @@ class OpenNamespace:
                     index.remove(step.key)
                     index.skip(step.path, stamps[step.path], REMOVED)
             write_windows(index, written)
-            if self._model is not None:
+            if self._embedder is not None:
                 texts = {text for description in described.values() for text in description.texts}
-                index.vectors.put(self._model, {text_hash(t): vectors[t].tobytes() for t in texts if t in vectors})
+                index.vectors.put(
+                    self._embedder.model, {text_hash(t): vectors[t].tobytes() for t in texts if t in vectors}
+                )
 
     def _remind(self, keys: Iterable[str], *, all_of_them: bool = False) -> None:
         try:
@@ -241,27 +230,52 @@ class OpenNamespace:
                 return
             before = (page[-1].updated_at, page[-1].id)
 
-    def known_texts(self, texts: Sequence[str]) -> set[str]:
-        """Which texts have a vector already."""
-        if self._model is None or not texts or not self.exists:
-            return set()
-        model, by_hash = self._model, {text_hash(text): text for text in texts}
-        return {by_hash[h] for h in self._use(lambda index: index.vectors.known(model, list(by_hash)))}
+    def _refresh(self, index: Index) -> None:
+        self._catalog.refresh(index, self._embedder.size if self._embedder else None)
 
-    def waiting(self, limit: int) -> list[str]:
-        """Texts that wait for a vector."""
+    def known_texts(self, texts: Sequence[str]) -> set[str]:
+        """Which texts have a vector already, of the size that the embedder's have now."""
+        if self._embedder is None or not texts or not self.exists:
+            return set()
+        model, size, by_hash = self._embedder.model, self._embedder.size, {text_hash(text): text for text in texts}
+        return {by_hash[h] for h in self._use(lambda index: index.vectors.known(model, list(by_hash), size))}
+
+    def waiting(self, limit: int, apart_from: Collection[bytes] = ()) -> dict[str, str]:
+        """Texts that wait for a vector, each with the key of an item that holds it; those with a `text_hash` among
+        ``apart_from`` are left out.
+        """
+
+        def read(index: Index) -> dict[str, str]:
+            self._refresh(self._in_step(index))
+            hashes = [text for text in self._catalog.waiting if text not in apart_from]
+            return index.vectors.texts(hashes[:limit])
+
+        return self._use(read) if limit > 0 and self._embedder is not None and self.exists else {}
+
+    def count_waiting(self) -> int:
+        """The number of texts that wait for a vector."""
+
+        def read(index: Index) -> int:
+            self._refresh(self._in_step(index))
+            return len(self._catalog.waiting)
+
+        return self._use(read) if self._embedder is not None and self.exists else 0
+
+    def wants(self, texts: Collection[str]) -> list[str]:
+        """Those of some texts that wait here."""
 
         def read(index: Index) -> list[str]:
-            self._catalog.refresh(self._in_step(index))
-            return index.vectors.texts(self._catalog.waiting[:limit])
+            self._refresh(self._in_step(index))
+            waiting = set(self._catalog.waiting)
+            return [text for text in texts if text_hash(text) in waiting]
 
-        return self._use(read) if limit > 0 and self._model is not None and self.exists else []
+        return self._use(read) if self._embedder is not None and self.exists else []
 
     def put_vectors(self, vectors: Mapping[str, Floats]) -> None:
         """Keep vectors that arrived later."""
-        if self._model is None or not vectors:
+        if self._embedder is None or not vectors:
             return
-        model, rows = self._model, {text_hash(text): vector.tobytes() for text, vector in vectors.items()}
+        model, rows = self._embedder.model, {text_hash(text): vector.tobytes() for text, vector in vectors.items()}
 
         def write(index: Index) -> None:
             with index.writing_vectors():
@@ -288,29 +302,16 @@ class OpenNamespace:
         def read(index: Index) -> Found:
             self._in_step(index)
             with index.reading():
-                self._catalog.refresh(index)
+                self._refresh(index)
                 # What a filter leaves may rank far down, so with one the words' ranking isn't cut.
                 pool = -1 if condition else self._config.keyword_pool
                 words, windows = (
                     index.match(table, terms, pool) if weights is None else index.match_weighted(table, weights)
                     for table in ("words", "windows")
                 )
-                return Found(self._leg(words, windows, query, condition), index.identity)
+                return Found(make_leg(self._catalog, words, windows, query, condition), index.identity)
 
         return self._use(read) if self.exists else Found(Leg.empty(), 0)
-
-    def _leg(self, words: Matches, windows: Matches, query: Floats | None, condition: Mapping[str, Any] | None) -> Leg:
-        catalog = self._catalog
-        rows = catalog.select(condition)
-        columns = [catalog.spread(rows, words), catalog.spread(rows, windows)]
-        if query is None:
-            columns += [np.full(len(rows), np.nan, np.float32)] * 2
-        else:
-            columns += catalog.cosines(rows, query)
-        found = np.isfinite(columns[0]) | np.isfinite(columns[1]) | np.isfinite(columns[2])
-        # Newer first among equals: the fusion keeps the order of the rows.
-        kept = np.flatnonzero(found)[::-1]
-        return Leg(catalog.ids(rows[kept]), *(column[kept] for column in columns))
 
     def load(self, ids: Sequence[int], identity: int) -> dict[int, Row]:
         """Items by their ids in the index of that identity; none where it was built anew since."""
@@ -323,15 +324,8 @@ class OpenNamespace:
 
         def read(index: Index) -> Details:
             with index.reading():
-                self._catalog.refresh(index)
-                shares, held = rarity(*index.frequencies(terms)), index.tokens(ids)
-            total = sum(shares.values())
-            coverage = {}
-            for row_id, tokens in held.items():
-                words = set(tokens.split())
-                coverage[row_id] = sum(share for term, share in shares.items() if term in words) / total if total else 0
-            vectors = {} if query is None else self._catalog.nearest_vectors(ids, query)
-            return Details(vectors, coverage)
+                self._refresh(index)
+                return make_details(index, self._catalog, ids, terms, query)
 
         return self._use(read)
 

@@ -6,9 +6,7 @@ import asyncio
 import contextlib
 import os
 import secrets
-import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self, TypeAlias, TypeVar
@@ -29,13 +27,13 @@ from langgraph.store.base import (
 
 from langmem_plus.config import MemoryConfig
 from langmem_plus.errors import ConfigError, StoreError
-from langmem_plus.providers import embeddings_id, make_embeddings
 from langmem_plus.records import Scores
 from langmem_plus.store.batches import Batch, list_namespaces, read_batch
-from langmem_plus.store.embedding import Needs, TextEmbedder, Vectors
+from langmem_plus.store.embedding import Needs, Vectors
 from langmem_plus.store.markdown import pending
-from langmem_plus.store.markdown.describe import searched_texts
+from langmem_plus.store.markdown.backlog import EmbeddingState, embed_backlog, find_needs
 from langmem_plus.store.markdown.files import Namespace, Stamp, carried_out
+from langmem_plus.store.markdown.indexing import DEFAULT, Default, Indexing
 from langmem_plus.store.markdown.layout import Layout
 from langmem_plus.store.markdown.namespace import InterruptedBatchError, OpenNamespace
 from langmem_plus.store.markdown.owners import this_owner
@@ -44,15 +42,6 @@ from langmem_plus.store.markdown.rooms import Rooms
 from langmem_plus.store.markdown.searching import fields_of, listing, ranking
 from langmem_plus.store.search import Floats
 
-
-class _Default:
-    """Stands for 'the embedder that the settings name'."""
-
-    def __repr__(self) -> str:
-        return "DEFAULT"
-
-
-DEFAULT = _Default()
 T = TypeVar("T")
 Expected: TypeAlias = Mapping[str, Mapping[str, Any] | None]
 
@@ -68,8 +57,11 @@ class MarkdownStore(BaseStore):
         index: LangGraph's ``IndexConfig``; None for search by words alone; left out, the settings' embedder over the
             fields ``text`` and ``content``, or the whole value where it has neither.
         ttl: time to live isn't supported yet; anything but None is refused.
-        ranking: ``hybrid`` ranks by words and vectors; ``dense`` is LangGraph's plain cosine order, where a query
-            without an index is a listing.
+        ranking: ``hybrid`` ranks by words and vectors: what the embedder gives no vector for, or a wrong one, is
+            stored, found by its words, and waits. ``dense`` is LangGraph's plain cosine order, where a query without an
+            index is a listing, and an item without a vector would never be found: there a batch for which the embedder
+            gives the wrong number or size of vectors writes nothing, and raises. An embedder that raises is no reason
+            to lose a write in either.
         config: the settings.
 
     Raises:
@@ -83,7 +75,7 @@ class MarkdownStore(BaseStore):
         self,
         path: str | os.PathLike[str] | None = None,
         *,
-        index: IndexConfig | _Default | None = DEFAULT,
+        index: IndexConfig | Default | None = DEFAULT,
         ttl: TTLConfig | None = None,
         ranking: Literal["hybrid", "dense"] = "hybrid",
         config: MemoryConfig | None = None,
@@ -94,14 +86,12 @@ class MarkdownStore(BaseStore):
             raise ConfigError(f"ranking={ranking!r}: choose 'hybrid' or 'dense'.")
         self.config = MemoryConfig.of(config)
         self.path = Path(path if path is not None else self.config.memory_path)
-        self._index, self._ranking = index, ranking
-        self._fields = None if isinstance(index, _Default) or index is None else _checked_fields(index)
+        self._ranking = ranking
+        self._indexing = Indexing(index, self.config, strict=ranking == "dense")
         self._layout = Layout(self.path)
         self._layout.create()
-        self._rooms = Rooms(self._layout, self.config.open_namespaces, self._open, self._forked)
+        self._rooms = Rooms(self._layout, self.config.open_namespaces, self._open, self._indexing.forked)
         self._token = f"{secrets.token_hex(8)}/"
-        self._making = threading.Lock()
-        self._made: tuple[TextEmbedder | None] | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -130,19 +120,19 @@ class MarkdownStore(BaseStore):
 
         Raises:
             InvalidNamespaceError, InvalidValueError, ValueError: an op is wrong; nothing was written.
-            EmbeddingError: the embedder gave the wrong vectors; nothing was written.
+            EmbeddingError: with ``ranking="dense"``, the embedder gave wrong vectors; nothing was written.
             StoreError: a file can't be written; nothing was written.
         """
         batch = read_batch(ops)
         needs = self._settled(lambda: self._needs(batch))
-        embedder = self._embedder()
+        embedder = self._indexing.embedder
         return self._run(batch, needs, embedder.fulfil(needs) if embedder else Vectors())
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
         """As `batch`: embeds in the running loop, reads and writes in a thread."""
         batch = read_batch(ops)
         needs = await asyncio.to_thread(self._settled, lambda: self._needs(batch))
-        embedder = self._embedder()
+        embedder = self._indexing.embedder
         vectors = await embedder.afulfil(needs) if embedder else Vectors()
         return await asyncio.to_thread(self._run, batch, needs, vectors)
 
@@ -192,7 +182,7 @@ class MarkdownStore(BaseStore):
         """
         batch = read_batch(ops)
         needs = self._settled(lambda: self._needs(batch))
-        embedder = self._embedder()
+        embedder = self._indexing.embedder
         texts = embedder.fulfil(needs).texts if embedder else {}
         return self._settled(lambda: self._write(batch, texts, (namespace, expected)))
 
@@ -200,7 +190,7 @@ class MarkdownStore(BaseStore):
         """As `exchange`: embeds in the running loop, reads and writes in a thread."""
         batch = read_batch(ops)
         needs = await asyncio.to_thread(self._settled, lambda: self._needs(batch))
-        embedder = self._embedder()
+        embedder = self._indexing.embedder
         texts = (await embedder.afulfil(needs)).texts if embedder else {}
         return await asyncio.to_thread(self._settled, lambda: self._write(batch, texts, (namespace, expected)))
 
@@ -223,42 +213,28 @@ class MarkdownStore(BaseStore):
 
     def embed_waiting(self) -> int:
         """Embed everything that still waits for a vector, and return how many texts got one."""
-        embedder, done = self._embedder(), 0
-        for namespace, _ in list(self._layout.find_namespaces()) if embedder else ():
-            room = self._rooms.get(namespace)
-            while embedder and (texts := self._settled(partial(room.waiting, self.config.embed_batch))):
-                vectors = embedder.fulfil(Needs(texts=texts)).texts
-                room.put_vectors(vectors)
-                done += len(vectors)
-                if len(vectors) < len(texts):
-                    return done
-        return done
+        embedder = self._indexing.embedder
+        rooms = (self._rooms.get(namespace) for namespace, _ in sorted(self._layout.find_namespaces()))
+        return embed_backlog(rooms, embedder, self._settled, self.config.embed_batch) if embedder else 0
+
+    async def aembed_waiting(self) -> int:
+        """As `embed_waiting`, in a thread."""
+        return await asyncio.to_thread(self.embed_waiting)
+
+    def embedding_state(self) -> EmbeddingState:
+        """How the embedder does, and how many texts wait for it."""
+        embedder = self._indexing.embedder
+        if embedder is None:
+            return EmbeddingState(None)
+        waiting = self._settled(lambda: sum(room.count_waiting() for room in self._below(())))
+        breaker = embedder.breaker
+        return EmbeddingState(embedder.model, breaker.failures, breaker.resting(), len(embedder.refused), waiting)
 
     # the work
 
     def _open(self, namespace: Namespace, opened: Callable[[OpenNamespace], None]) -> OpenNamespace:
-        embedder = self._embedder()
-        model = embedder.model if embedder else None
-        return OpenNamespace(self._layout, namespace, self.config, self._fields, model, opened)
-
-    def _forked(self) -> None:
-        """In a forked child: the parent's threads, which may have held these, aren't there."""
-        self._making = threading.Lock()
-        if self._made and self._made[0]:
-            self._made[0].forked()
-
-    def _embedder(self) -> TextEmbedder | None:
-        with self._making:
-            if self._made is None:
-                index: Any = self._index
-                if index is None:
-                    self._made = (None,)
-                else:
-                    named = isinstance(index, _Default)
-                    dims = None if named else index.get("dims")
-                    made = make_embeddings(self.config.embeddings if named else index["embed"], self.config)
-                    self._made = (TextEmbedder(made, f"{embeddings_id(made)}/{dims or ''}", dims) if made else None,)
-            return self._made[0]
+        fields, embedder = self._indexing.fields, self._indexing.embedder
+        return OpenNamespace(self._layout, namespace, self.config, fields, embedder, opened)
 
     def _settled(self, job: Callable[[], T]) -> T:
         """Run a job; where it meets a batch that a crash left half-done, finish that batch and run the job again."""
@@ -270,18 +246,11 @@ class MarkdownStore(BaseStore):
 
     def _needs(self, batch: Batch) -> Needs:
         """What has to be embedded: the new texts of the writes, and, before a search, some that have waited."""
-        if self._embedder() is None:
+        embedder = self._indexing.embedder
+        if embedder is None:
             return Needs()
-        texts: dict[str, None] = {}
-        for namespace, puts in batch.writes.items():
-            values = [(put.value, put.index) for put in puts.values() if put.value is not None]
-            wanted = [text for value, index in values for text in searched_texts(dict(value), index, self._fields)]
-            known = self._rooms.get(namespace).known_texts(wanted)
-            texts.update(dict.fromkeys(text for text in wanted if text not in known))
-        backlog: dict[str, None] = {}
-        for room in self._searched(batch):
-            backlog.update(dict.fromkeys(room.waiting(self.config.embed_batch - len(backlog))))
-        return Needs(list(texts), [text for text in backlog if text not in texts], batch.queries)
+        searched, fields, limit = self._searched(batch), self._indexing.fields, self.config.embed_batch
+        return find_needs(batch, searched, self._rooms.get, embedder, fields, limit)
 
     def _run(self, batch: Batch, needs: Needs, vectors: Vectors) -> list[Result]:
         results = self._settled(lambda: self._read(batch, needs, vectors))
@@ -293,7 +262,7 @@ class MarkdownStore(BaseStore):
         late = {text: vectors.texts[text] for text in needs.backlog if text in vectors.texts}
         for room in self._searched(batch) if late else ():
             with contextlib.suppress(StoreError):  # what can't be kept now waits on
-                room.put_vectors({t: late[t] for t in room.waiting(self.config.embed_batch) if t in late})
+                room.put_vectors({text: late[text] for text in room.wants(late)})
         results: list[Result] = []
         for op in batch.ops:
             if isinstance(op, GetOp):
@@ -352,15 +321,6 @@ class MarkdownStore(BaseStore):
     def _search(self, op: SearchOp, query: Floats | None) -> list[SearchItem]:
         rooms = self._below(op.namespace_prefix)
         asked = bool(op.query and op.query.strip())
-        if not asked or (self._ranking == "dense" and self._embedder() is None):
+        if not asked or (self._ranking == "dense" and self._indexing.embedder is None):
             return listing(rooms, op)
         return ranking(rooms, op, query, self._ranking, self.config)
-
-
-def _checked_fields(index: Any) -> list[str]:
-    if not isinstance(index, Mapping) or "embed" not in index:
-        raise ConfigError(f'index={index!r}: give {{"dims": …, "embed": …, "fields": […]}}, None, or leave it out.')
-    fields = index.get("fields") or ["$"]
-    if isinstance(fields, str) or not all(isinstance(path, str) for path in fields):
-        raise ConfigError(f"index fields={fields!r}: give a list of paths such as ['text'].")
-    return list(fields)

@@ -14,10 +14,11 @@ class Vectors:
         self._connection = connection
         self._own_writes = 0
 
-    def known(self, model: str, hashes: Sequence[bytes]) -> set[bytes]:
-        """Which texts have a vector of a model."""
-        sql = "SELECT hash FROM paid.vectors WHERE model=? AND hash IN ({})"
-        return {h for (h,) in self._connection.select(sql, hashes, model)}
+    def known(self, model: str, hashes: Sequence[bytes], size: int | None = None) -> set[bytes]:
+        """Which texts have a vector of a model, and of a size where that is given."""
+        fits = "length(vector)=coalesce(?, length(vector))"
+        sql = f"SELECT hash FROM paid.vectors WHERE model=? AND {fits} AND hash IN ({{}})"
+        return {h for (h,) in self._connection.select(sql, hashes, model, None if size is None else 4 * size)}
 
     def get(self, model: str, hashes: Sequence[bytes]) -> dict[bytes, bytes]:
         """The vectors of some texts, where they are there."""
@@ -42,7 +43,7 @@ class Vectors:
         )
         return list(self._connection.db.execute(sql, (model, after)))
 
-    def texts(self, hashes: Sequence[bytes]) -> list[str]:
-        """The distinct texts with these hashes that items still hold."""
-        found = dict(self._connection.select("SELECT hash, text FROM chunks WHERE hash IN ({})", hashes))
-        return [from_sql(text) for text in found.values()]
+    def texts(self, hashes: Sequence[bytes]) -> dict[str, str]:
+        """The distinct texts with these hashes that items still hold, each with the key of such an item."""
+        sql = "SELECT c.text, i.key FROM chunks c JOIN items i ON i.id=c.item WHERE c.hash IN ({})"
+        return {from_sql(text): from_sql(key) for text, key in self._connection.select(sql, hashes)}

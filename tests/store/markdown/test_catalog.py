@@ -12,10 +12,11 @@ import pytest
 
 from langmem_plus.store.markdown import catalog as module
 from langmem_plus.store.markdown.catalog import Catalog
-from langmem_plus.store.markdown.describe import describe, text_hash
+from langmem_plus.store.markdown.describe import describe
 from langmem_plus.store.markdown.entry import Entry
 from langmem_plus.store.markdown.files import Stamp
 from langmem_plus.store.markdown.index import Index
+from langmem_plus.store.refused import text_hash
 
 NOW = "2026-05-01T10:00:00.000000Z"
 MODEL = "m"

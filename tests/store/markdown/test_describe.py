@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from langmem_plus.store.markdown.describe import describe, own_texts, searched_texts, text_hash, texts_at
+from langmem_plus.store.markdown.describe import describe, own_texts, searched_texts, texts_at
 from langmem_plus.store.markdown.entry import Entry
+from langmem_plus.store.refused import text_hash
 
 NOW = "2026-11-28T09:00:00.000000Z"
 

@@ -135,7 +135,7 @@ def test_an_index_deleted_while_processes_write_comes_back(tmp_path: Path) -> No
         found = store.search(NAMESPACE, query="tea", limit=1000)
         assert len(found) == 120
         assert all(item.vector is not None for item in found)
-        embedder: Any = store._embedder()
+        embedder: Any = store._indexing.embedder
         assert embedder._embeddings.texts == []
 
 
@@ -224,7 +224,7 @@ def test_a_folder_that_cannot_be_written_can_be_read(small_disk: Path) -> None:
             assert found[0].vector is not None
             assert store.list_namespaces() == [NAMESPACE]
             store.set_scores(NAMESPACE, {"k1": {"total": 0.5}})
-            embedder: Any = store._embedder()
+            embedder: Any = store._indexing.embedder
             assert embedder._embeddings.texts == []
             with pytest.raises(StoreError, match="make its folder writable"):
                 store.put(NAMESPACE, "new", {"text": "coffee"})

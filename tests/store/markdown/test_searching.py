@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import random
+import time
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,8 @@ import numpy as np
 import pytest
 from langgraph.store.base import Item, PutOp, SearchOp
 
-from langmem_plus.errors import EmbeddingError
+from langmem_plus.config import MemoryConfig
+from langmem_plus.errors import EmbeddingError, StoreError
 from langmem_plus.store import MarkdownStore
 from langmem_plus.store.markdown.namespace import OpenNamespace
 from langmem_plus.store.search import RankedItem
@@ -305,7 +308,7 @@ def test_returned_values_are_the_callers_own(open_store: Any, ns: Namespace, rec
 def test_while_the_embedder_is_down_words_answer(open_store: Any, ns: Namespace, record: Any) -> None:
     """What is stored then is found by its words, and gets its vector when a search finds the embedder up again."""
     embedder = BagOfWordsEmbeddings(fail=ConnectionError("down"))
-    store = open_store(embedder)
+    store = open_store(embedder, embed_failures=100)
     for n in range(5):
         store.put(ns, f"k{n}", record(f"k{n}", f"tea number{n}"))
     found = store.search(ns, query="number3")
@@ -325,7 +328,7 @@ def test_while_the_embedder_is_down_words_answer(open_store: Any, ns: Namespace,
 def test_what_waits_is_embedded_in_batches(open_store: Any, ns: Namespace, record: Any) -> None:
     """A search embeds at most so many; `embed_waiting` all of them, and stops at an outage."""
     embedder = BagOfWordsEmbeddings(fail=ConnectionError("down"))
-    store = open_store(embedder, embed_batch=4)
+    store = open_store(embedder, embed_batch=4, embed_failures=100)
     for n in range(11):
         store.put((*ns, str(n % 2)), f"k{n}", record(f"k{n}", f"tea number{n}"))
     assert store.embed_waiting() == 0
@@ -342,7 +345,7 @@ def test_what_waits_is_embedded_in_batches(open_store: Any, ns: Namespace, recor
 def test_a_search_over_more_than_may_be_open_brings_no_late_vectors(open_store: Any) -> None:
     """It would have to open every namespace twice; searched by itself, each gets its own."""
     embedder = BagOfWordsEmbeddings(fail=ConnectionError("down"))
-    store = open_store(embedder, open_namespaces=2)
+    store = open_store(embedder, open_namespaces=2, embed_failures=100)
     for n in range(5):
         store.put(("n", str(n)), "k", {"text": f"tea number{n}"})
     embedder.fail = None
@@ -354,10 +357,30 @@ def test_a_search_over_more_than_may_be_open_brings_no_late_vectors(open_store: 
 
 
 @pytest.mark.parametrize("fault", ["count", "dims"])
-def test_a_wrong_vector_writes_nothing(open_store: Any, root: Path, ns: Namespace, record: Any, fault: Any) -> None:
-    """Neither file nor index nor vector; the batch is one."""
+def test_a_wrong_vector_is_not_written_and_the_value_is(
+    open_store: Any, ns: Namespace, record: Any, fault: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The value comes first: it is found by its words, and gets its vector when the embedder is mended."""
     embedder = BagOfWordsEmbeddings(fail=fault)
     store = open_store(embedder)
+    store.batch([PutOp(ns, key, record(key, f"tea of {key}")) for key in ("ann", "ben")])
+    (found,) = store.search(ns, query="ben")
+    assert (found.key, found.vector) == ("ben", None)
+    assert [f"'ann' in {ns!r}" in told.message for told in caplog.records if "gave no vector" in told.message] == [True]
+    assert store.embedding_state().refused == store.embedding_state().waiting == 2
+    embedder.fail = None
+    assert store.embed_waiting() == 2
+    assert store.search(ns, query="tea of ben")[0].scores["cosine"] == pytest.approx(1.0)
+    assert store.embedding_state().refused == store.embedding_state().waiting == 0
+
+
+@pytest.mark.parametrize("fault", ["count", "dims"])
+def test_a_wrong_vector_writes_nothing_where_vectors_alone_rank(
+    open_store: Any, root: Path, ns: Namespace, record: Any, fault: Any
+) -> None:
+    """Neither file nor index nor vector: what could never be found isn't taken in; the batch is one."""
+    embedder = BagOfWordsEmbeddings(fail=fault)
+    store = open_store(embedder, ranking="dense")
     with pytest.raises(EmbeddingError):
         store.put(ns, "k", record("k"))
     assert store.get(ns, "k") is None
@@ -365,6 +388,110 @@ def test_a_wrong_vector_writes_nothing(open_store: Any, root: Path, ns: Namespac
     embedder.fail = None
     store.put(ns, "k", record("k"))
     assert store.search(ns, query="tea")[0].vector is not None
+
+
+class Picky(BagOfWordsEmbeddings):
+    """Refuses each batch with a certain word in it."""
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        """As it is told."""
+        found = super().embed_documents(texts)
+        if any("poison" in text for text in texts):
+            raise ValueError("this text is too long")
+        return found
+
+
+def test_a_text_that_is_always_refused_holds_up_no_other(open_store: Any, ns: Namespace, record: Any) -> None:
+    """Not the rest of its batch, of its namespace or of what waits; it is tried again after a pause that grows."""
+    embedder = Picky(fail=ConnectionError("down"))
+    store = open_store(embedder, embed_batch=2, embed_failures=100)
+    names = ["poison", "poison too", "tea", "milk", "wine"]
+    for place in ("a", "b"):
+        store.batch([PutOp((*ns, place), name, record(name, f"{name} {place}")) for name in names])
+    embedder.fail = None
+    for _ in range(4):
+        store.search((*ns, "a"), query="wine")
+    assert store.search((*ns, "a"), query="wine a")[0].scores["cosine"] == pytest.approx(1.0)
+    embedder.clear()
+    for _ in range(10):
+        store.search((*ns, "a"), query="wine")
+    assert embedder.texts == []
+    assert store.embed_waiting() == 3
+    assert (store.embedding_state().refused, store.embedding_state().waiting) == (4, 4)
+    assert {found.key for found in store.search(ns, query="poison", limit=4)} == {"poison", "poison too"}
+    refused, now = store._indexing.embedder.refused, time.monotonic()
+    embedder.clear()
+    refused._clock = lambda: now + 1e6
+    store.search((*ns, "a"), query="wine")
+    assert {"poison a", "poison too a"} <= set(embedder.texts)
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+def test_while_the_embedder_is_left_alone_nothing_waits_for_it(
+    open_store: Any, ns: Namespace, record: Any, is_async: bool
+) -> None:
+    """Neither searches nor writes ask it; one call finds out that it is back."""
+    embedder = BagOfWordsEmbeddings(fail=ConnectionError("down"))
+    store = open_store(embedder, embed_failures=2)
+
+    def run(method: str, *args: Any, **options: Any) -> Any:
+        if is_async:
+            return asyncio.run(getattr(store, f"a{method}")(*args, **options))
+        return getattr(store, method)(*args, **options)
+
+    for n in range(20):
+        run("put", ns, f"k{n}", record(f"k{n}", f"tea number{n}"))
+        assert _keys(run("search", ns, query=f"number{n}")) == [f"k{n}"]
+    assert len(embedder.documents) + len(embedder.queries) == 2
+    assert store.embedding_state().resting > 0
+    embedder.fail = None
+    store._indexing.embedder.breaker.probe_now()
+    assert run("search", ns, query="tea number7")[0].scores["cosine"] == pytest.approx(1.0)
+    assert store.embedding_state().waiting == 0
+
+
+def test_one_namespace_that_fails_keeps_no_other_from_its_vectors(
+    open_store: Any, ns: Namespace, record: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """What can't be written there waits on, and is told."""
+    embedder = BagOfWordsEmbeddings(fail=ConnectionError("down"))
+    store = open_store(embedder)
+    for place in "abc":
+        store.put((*ns, place), "k", record("k", f"tea {place}"))
+    embedder.fail = None
+    put = OpenNamespace.put_vectors
+
+    def refuse(room: OpenNamespace, vectors: Any) -> None:
+        if room.namespace[-1] == "a":
+            raise StoreError("no room")
+        put(room, vectors)
+
+    monkeypatch.setattr(OpenNamespace, "put_vectors", refuse)
+    assert store.embed_waiting() == 2
+    assert "no room" in caplog.text
+
+
+def test_vectors_of_another_size_under_the_same_name_are_made_anew(open_store: Any, root: Path, ns: Namespace) -> None:
+    """The model behind a name was changed: what has old vectors waits, is found by words, and is embedded again."""
+
+    def opened(size: int) -> tuple[MarkdownStore, BagOfWordsEmbeddings]:
+        embedder = BagOfWordsEmbeddings(dims=size)
+        embedder.model_id = "the same name"
+        index: Any = {"embed": embedder, "fields": ["text"]}
+        return MarkdownStore(root, index=index, config=MemoryConfig(sync_interval=0)), embedder
+
+    store, _ = opened(64)
+    store.batch([PutOp(ns, f"k{n}", {"text": f"tea number{n}"}) for n in range(5)])
+    store.close()
+    store, embedder = opened(128)
+    assert store.search(ns, query="tea number3")[0].key == "k3"
+    found = store.search(ns, query="tea number4")
+    assert (found[0].key, found[0].vector.shape) == ("k4", (128,))
+    assert sorted(embedder.texts) == [f"tea number{n}" for n in range(5)]
+    store.put(ns, "k3", {"text": "tea number3", "more": 1})
+    store.search(ns, query="tea number2")
+    assert len(embedder.texts) == 5
+    store.close()
 
 
 def test_another_embedder_has_vectors_of_its_own(open_store: Any, ns: Namespace, record: Any) -> None:

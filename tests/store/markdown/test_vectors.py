@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
-from langmem_plus.store.markdown.describe import describe, text_hash
+from langmem_plus.store.markdown.describe import describe
 from langmem_plus.store.markdown.entry import Entry
 from langmem_plus.store.markdown.files import Stamp
 from langmem_plus.store.markdown.index import Index
 from langmem_plus.store.markdown.windows import write_windows
+from langmem_plus.store.refused import text_hash
 
 NOW = "2026-05-01T10:00:00.000000Z"
 

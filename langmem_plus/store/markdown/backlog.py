@@ -1,0 +1,109 @@
+"""What has to be embedded: the texts of writes, and those that have waited for their vector."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from langmem_plus.errors import StoreError
+from langmem_plus.store.batches import Batch
+from langmem_plus.store.embedding import Needs, Place, TextEmbedder
+from langmem_plus.store.markdown.describe import searched_texts
+from langmem_plus.store.markdown.files import Namespace
+from langmem_plus.store.markdown.namespace import OpenNamespace
+from langmem_plus.store.refused import text_hash
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+Settled = Callable[[Callable[[], T]], T]
+
+
+@dataclass(frozen=True)
+class EmbeddingState:
+    """How the embedder does.
+
+    Attributes:
+        model: its name; None where words alone are searched.
+        failures: calls that failed since the last one that worked.
+        resting: seconds for which it isn't asked, because it failed again and again; 0 while it is.
+        refused: texts that it gave no vector for; each is tried again after a pause that grows.
+        waiting: texts without a vector, those included.
+    """
+
+    model: str | None
+    failures: int = 0
+    resting: float = 0.0
+    refused: int = 0
+    waiting: int = 0
+
+
+def find_needs(
+    batch: Batch,
+    searched: Iterable[OpenNamespace],
+    get: Callable[[Namespace], OpenNamespace],
+    embedder: TextEmbedder,
+    fields: Sequence[str] | None,
+    limit: int,
+) -> Needs:
+    """What a batch wants embedded: the new texts of its writes, and, before a search, some that have waited.
+
+    Args:
+        batch: the ops.
+        searched: the namespaces whose late vectors are looked for.
+        get: finds a namespace.
+        embedder: while it is left alone, or a text is, nothing that waits is looked for.
+        fields: the paths that are searched.
+        limit: texts that are embedded late in one go.
+    """
+    texts: dict[str, Place] = {}
+    for namespace, puts in batch.writes.items():
+        wanted: dict[str, Place] = {}
+        for key, put in puts.items():
+            if put.value is not None:
+                for text in searched_texts(dict(put.value), put.index, fields):
+                    wanted.setdefault(text, (namespace, key))
+        known = get(namespace).known_texts(list(wanted)) if wanted else set()
+        texts.update({text: place for text, place in wanted.items() if text not in known})
+    backlog: dict[str, Place] = {}
+    if not embedder.breaker.resting():
+        pausing = embedder.refused.pausing()
+        for room in searched:
+            found = room.waiting(limit - len(backlog), pausing)
+            backlog.update({text: (room.namespace, key) for text, key in found.items()})
+    late = [text for text in backlog if text not in texts]
+    return Needs(list(texts), late, batch.queries, {**backlog, **texts})
+
+
+def embed_backlog(rooms: Iterable[OpenNamespace], embedder: TextEmbedder, settled: Settled[int], limit: int) -> int:
+    """Embed all that waits, and count it: each text is tried once, whatever pause it is under, and what goes wrong with
+    one or with its namespace stops no other. An embedder that is down ends it.
+    """
+    done = 0
+    embedder.breaker.probe_now()
+    for room in rooms:
+        tried: set[bytes] = set()
+        while not embedder.breaker.resting():
+            try:
+                found = settled(lambda room=room, tried=tried: _embed_some(room, embedder, limit, tried))  # type: ignore[misc]
+            except StoreError as error:
+                logger.warning("what waits for vectors in %s waits on: %s", room.namespace, error)
+                break
+            if found < 0:
+                break
+            done += found
+    return done
+
+
+def _embed_some(room: OpenNamespace, embedder: TextEmbedder, limit: int, tried: set[bytes]) -> int:
+    """How many got their vector; -1 where nothing is left to try."""
+    texts: Mapping[str, str] = room.waiting(limit, tried)
+    if not texts:
+        return -1
+    tried.update(map(text_hash, texts))
+    places = {text: (room.namespace, key) for text, key in texts.items()}
+    vectors = embedder.fulfil(Needs(backlog=list(texts), places=places)).texts
+    room.put_vectors(vectors)
+    return len(vectors)
