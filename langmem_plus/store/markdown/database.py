@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import os
 import sqlite3
 import threading
 import time
@@ -84,6 +85,24 @@ class Database:
             raise StoreError(
                 f"the lock file {str(self._lock_file)!r} can't be used ({error}): make its folder writable."
             ) from error
+
+    def tell(self) -> None:
+        """Tell the others, by the lock file's time, that files were written of which an index on disk doesn't know. The
+        caller holds `locked`.
+        """
+        now = time.time_ns()
+        with contextlib.suppress(OSError):
+            try:
+                os.utime(self._lock_file, ns=(now, now))
+            except PermissionError:  # somebody else's file: writing it is allowed, choosing its time isn't
+                os.utime(self._lock_file)
+
+    def told(self) -> int:
+        """Changes when somebody told something."""
+        try:
+            return os.stat(self._lock_file).st_mtime_ns  # noqa: PTH116 - at every use, so the cheapest call
+        except OSError:
+            return 0
 
     def close(self) -> None:
         """Close the connection; the next use opens it again."""

@@ -72,7 +72,7 @@ class OpenNamespace:
         self.hold, self.let_go = self._database.hold, self._database.let_go
         self.leave_to_parent, self.locked = self._database.leave_to_parent, self._database.locked
         self._start_catalog()
-        self._looked, self._next_look = False, 0.0
+        self._looked, self._next_look, self._heard = False, 0.0, 0
 
     def _start_catalog(self) -> None:
         self._catalog = Catalog(self._embedder.model if self._embedder else None)
@@ -92,12 +92,13 @@ class OpenNamespace:
 
     def _in_step(self, index: Index) -> Index:
         now = time.monotonic()
-        if now < self._next_look:
+        if now < self._next_look and self._database.told() == self._heard:
             return index
         # Only the first look has to be had; later ones don't wait for another process that is at work here.
         first = not self._looked
         with contextlib.nullcontext(True) if index.in_memory else self._database.trying(wait=first) as mine:
             if mine:
+                self._heard = self._database.told()
                 self._look(index, first)
         done, self._looked = time.monotonic(), True
         interval = self._config.sync_interval  # 0: at every use, whatever it costs
@@ -146,6 +147,8 @@ class OpenNamespace:
         """Decide the files of some writes, each key at most once."""
 
         def decide(index: Index) -> list[Step]:
+            if index.in_memory:  # others write, too, and only the files tell
+                self.look_again()
             if planning.moved(self._in_step(index), self.folder, writes):
                 self.look_again()
                 self._in_step(index)
@@ -175,6 +178,9 @@ class OpenNamespace:
         described: Mapping[str, Description],
         vectors: Mapping[str, Floats],
     ) -> None:
+        if index.in_memory:
+            self._database.tell()
+            self._heard = self._database.told()
         with index.writing():
             written = []
             for step in steps:

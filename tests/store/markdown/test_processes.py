@@ -17,6 +17,7 @@ import pytest
 from langmem_plus.config import MemoryConfig
 from langmem_plus.errors import StoreError
 from langmem_plus.store import MarkdownStore
+from langmem_plus.store.markdown.database import Database
 from langmem_plus.testing.embeddings import BagOfWordsEmbeddings
 
 NAMESPACE = ("memories", "ann", "default")
@@ -51,6 +52,27 @@ def _write(root: Path, name: str, count: int) -> None:
         store.put(NAMESPACE, f"{name}-{n}", {"text": f"tea of {name} number{n}"})
         assert store.get(NAMESPACE, f"{name}-{n}") is not None
     store.close()
+
+
+@pytest.mark.parametrize("both", [True, False], ids=["both", "one"])
+def test_an_index_in_memory_makes_no_second_file(tmp_path: Path, both: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each write is planned by the files as they are, whoever can't write the index; an index on disk hears of it."""
+    with _open(tmp_path, sync_interval=3600) as one, _open(tmp_path, sync_interval=3600) as two:
+        connect, rooms = Database._connect, [store._rooms.get(NAMESPACE) for store in (one, two)]
+        in_memory = [room._database for room in rooms[: 1 + both]]
+        monkeypatch.setattr(Database, "_connect", lambda own: own._in_memory() if own in in_memory else connect(own))
+        for n in range(6):
+            for store in (one, two):
+                store.put(NAMESPACE, "k", {"n": n})
+                store.put(NAMESPACE, f"k{n}", {"by": id(store)})
+            assert two.get(NAMESPACE, "k").value == {"n": n}
+            one.put(NAMESPACE, "new", {"n": n})
+            assert two.get(NAMESPACE, "new").value == {"n": n}
+            two.delete(NAMESPACE, f"k{n}")
+            one.put(NAMESPACE, f"k{n}", {"again": n})
+        assert rooms[0]._use(lambda index: index.in_memory)
+        assert len(list((tmp_path / "entries").rglob("items/*.md"))) == 8 + 6
+        assert not one.unreadable()
 
 
 def test_two_writers_of_200_memories_leave_400(tmp_path: Path) -> None:
