@@ -1,8 +1,10 @@
-"""After the reply: one worker thread a process runs what doesn't have to be waited for.
+"""After the reply: a few worker threads of the process run what doesn't have to be waited for.
 
 Work is named by a key. Two pieces of work under one key that still wait become one, nothing is cancelled once it runs,
-and a submit during a run queues one more. A failure is tried again with a growing, jittered delay, then counted, logged
-and kept in `Background.failures`. The exit of the process waits for the queue, within ``flush_seconds``.
+and a submit during a run queues one more. Work of one lane is done one piece after another, so that two workers never
+do the same; a piece that takes long holds up its own lane alone. A failure is tried again with a growing, jittered
+delay, then counted, logged and kept in `Background.failures`. The exit of the process waits for the queue, within
+``flush_seconds``.
 
 The queue is a convenience, not the truth: what has to be done stands in the store as turns that aren't extracted yet,
 so work that a crash or the bound at exit cuts off is found again at the next start.
@@ -51,16 +53,24 @@ class Failure:
 @dataclass
 class _Job:
     key: Key
+    lane: Key
     work: Callable[[], object]
     config: MemoryConfig
+    wanted: float  # when it was to be done
+    awaited: bool
     attempts: int = 0
-    due: float = 0.0
+    not_before: float = 0.0  # after a failure
+
+    @property
+    def due(self) -> float:
+        """When it may begin."""
+        return max(self.wanted, self.not_before)
 
 
 class Background:
-    """A queue and its worker: a daemon thread that starts with the first piece of work.
+    """A queue and its workers: daemon threads that start when there is work for them, ``background_workers`` at most.
 
-    A forked child starts with an empty queue and a worker of its own; the parent keeps what it had queued.
+    A forked child starts with an empty queue and workers of its own; the parent keeps what it had queued.
     """
 
     def __init__(self) -> None:
@@ -78,8 +88,9 @@ class Background:
     def _reset(self) -> None:
         self._changed = threading.Condition()
         self._waiting: dict[Key, _Job] = {}
-        self._running: _Job | None = None
-        self._thread: threading.Thread | None = None
+        self._running: dict[Key, _Job] = {}  # by lane
+        self._threads: list[threading.Thread] = []
+        self._idle = 0
         self._draining = False
         self._failures: deque[Failure] = deque(maxlen=KEPT_FAILURES)
         self._failed = 0
@@ -94,8 +105,17 @@ class Background:
         """How many pieces of work were given up since the process started."""
         return self._failed
 
-    def submit(self, key: Key, work: Callable[[], object], config: MemoryConfig) -> None:
-        """Run ``work`` soon in the worker thread, in fresh context variables; returns at once.
+    def submit(
+        self,
+        key: Key,
+        work: Callable[[], object],
+        config: MemoryConfig,
+        *,
+        lane: Key | None = None,
+        delay: float = 0.0,
+        awaited: bool = True,
+    ) -> None:
+        """Run ``work`` soon in a worker thread, in fresh context variables; returns at once.
 
         Work that waits under the same key is replaced, so ``work`` must also do what the earlier one would have done
         (drawing facts out does: it takes every pending turn from the store).
@@ -103,34 +123,57 @@ class Background:
         Args:
             key: what the work is about; `flush` can wait for the keys that begin alike.
             work: called without arguments; raises to be tried again.
-            config: how often it is tried again, after how long, and how long the process's exit may wait for it.
+            config: how often it is tried again, after how long, how many work at a time, and how long the process's
+                exit may wait for it.
+            lane: what mustn't be worked on twice at a time; the key, where it is left out.
+            delay: seconds before it is done, unless somebody waits for it or it is submitted again.
+            awaited: whether `flush` and the process's exit wait for it.
         """
+        now = time.monotonic()
         with self._changed:
-            before = self._waiting.get(key)
-            self._waiting[key] = _Job(key, work, config, due=before.due if before else 0.0)
-            if self._thread is None and not self._draining:
-                _register_at_exit(self._drain)
-                self._thread = threading.Thread(target=self._work_off, name="langmem-plus-background", daemon=True)
-                self._thread.start()
+            job = _Job(key, lane or key, work, config, now + delay, awaited)
+            if before := self._waiting.get(key):
+                job.wanted, job.not_before = min(job.wanted, before.wanted), before.not_before
+                job.awaited = awaited or before.awaited
+            self._waiting[key] = job
+            more = len(self._waiting) > self._idle and len(self._threads) < config.background_workers
+            if more and not self._draining:
+                if not self._threads:
+                    _register_at_exit(self._drain)
+                name = f"langmem-plus-background-{len(self._threads) + 1}"
+                self._threads.append(threading.Thread(target=self._work_off, name=name, daemon=True))
+                self._threads[-1].start()
             self._changed.notify_all()
 
     def flush(self, timeout: float | None, prefix: Key = ()) -> bool:
-        """Wait until nothing waits or runs any more; False when ``timeout`` seconds were not enough.
+        """Do now what only waits for its time, and wait until nothing waits or runs any more.
 
         Args:
             timeout: seconds to wait at most; None waits as long as it takes.
-            prefix: wait only for keys that begin with it; the default waits for everything.
+            prefix: only the keys that begin with it; the default is everything.
+
+        Returns:
+            False when ``timeout`` seconds were not enough.
         """
         with self._changed:
-            return self._changed.wait_for(lambda: not self._open(prefix), timeout)
+            return self._changed.wait_for(lambda: not self._hurried(prefix), timeout)
+
+    def _hurried(self, prefix: Key) -> list[_Job]:
+        """What is still open; what is only delayed is due from now on."""
+        jobs, now = self._open(prefix), time.monotonic()
+        for job in jobs:
+            if job.wanted > now:
+                job.wanted = now
+                self._changed.notify_all()
+        return jobs
 
     async def aflush(self, timeout: float | None, prefix: Key = ()) -> bool:
         """Wait like `flush` without holding up the event loop."""
         return await asyncio.to_thread(self.flush, timeout, prefix)
 
     def _open(self, prefix: Key) -> list[_Job]:
-        jobs = [*self._waiting.values(), *([self._running] if self._running else [])]
-        return [job for job in jobs if job.key[: len(prefix)] == prefix]
+        jobs = [*self._waiting.values(), *self._running.values()]
+        return [job for job in jobs if job.awaited and job.key[: len(prefix)] == prefix]
 
     def _work_off(self) -> None:
         while (job := self._take()) is not None:
@@ -142,23 +185,26 @@ class Background:
             self._settle(job, error)
 
     def _take(self) -> _Job | None:
-        """The next job that is due, waiting for it; None when the process ends and the queue is empty."""
+        """The next job that is due, waiting for it; None when the process ends and nothing has to be waited for."""
         with self._changed:
             while True:
-                if self._draining and not self._waiting:
+                if self._draining and not any(job.awaited for job in self._waiting.values()):
                     return None
                 now = time.monotonic()
-                job = next((job for job in self._waiting.values() if self._draining or job.due <= now), None)
-                if job is not None:
-                    self._running = self._waiting.pop(job.key)
+                free = [job for job in self._waiting.values() if job.lane not in self._running]
+                ready = (job for job in free if job.due <= now or (self._draining and job.awaited))
+                if (job := next(ready, None)) is not None:
+                    self._running[job.lane] = self._waiting.pop(job.key)
                     return job
-                due = min((job.due for job in self._waiting.values()), default=None)
+                self._idle += 1
+                due = min((job.due for job in free), default=None)
                 self._changed.wait(None if due is None else due - now)
+                self._idle -= 1
 
     def _settle(self, job: _Job, error: BaseException | None) -> None:
         """Queue a failed job again, or give it up; then let the waiting ones know."""
         with self._changed:
-            self._running = None
+            self._running.pop(job.lane, None)
             if error is not None:
                 job.attempts += 1
                 newer = self._waiting.get(job.key)
@@ -166,12 +212,12 @@ class Background:
                     self._give_up(job, error)
                 else:
                     delay = job.config.retry_seconds * 2 ** (job.attempts - 1) * random.uniform(0.5, 1.0)
-                    job.due = time.monotonic() + delay
+                    job.not_before = time.monotonic() + delay
                     logger.warning("memory: background work failed, next try in %.1f s: %s", delay, _describe(error))
                     if newer is None:
                         self._waiting[job.key] = job
                     else:
-                        newer.due = job.due
+                        newer.not_before = job.not_before
             self._changed.notify_all()
 
     def _give_up(self, job: _Job, error: BaseException) -> None:
@@ -189,10 +235,8 @@ class Background:
         with self._changed:
             self._draining = True
             bound = max((job.config.flush_seconds for job in self._open(())), default=0.0)
-            thread = self._thread
             self._changed.notify_all()
-        if thread is not None and thread.is_alive():
-            thread.join(bound)
+            self._changed.wait_for(lambda: not self._open(()), bound)
         if left := len(self._open(())):
             logger.warning(
                 "memory: the process ends with %d pieces of background work open; they are found again at the next "

@@ -13,6 +13,7 @@
     ├── ConflictError                      others kept rewriting the records that a decision is about
     ├── EmbeddingError                     the embedder answered with the wrong number or size of vectors
     ├── ModelCallError                     a language model gave no answer at all
+    │   └── ModelTimeoutError(TimeoutError)  … within answer_seconds
     ├── ModelAnswerError                   a language model's answer can't be read, even tolerantly
     └── StoreError(OSError)                the files or the index can't be read or written
 """
@@ -67,6 +68,15 @@ class EmbeddingError(LangMemPlusError):
 
 class ModelCallError(LangMemPlusError):
     """A language model gave no answer: it can't be reached, refused, or broke off; the message says which."""
+
+
+class ModelTimeoutError(ModelCallError, TimeoutError):
+    """A language model gave no answer in time."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(
+            f"the model gave no answer within {seconds:g} s: see whether it can be reached, or raise answer_seconds."
+        )
 
 
 class ModelAnswerError(LangMemPlusError):

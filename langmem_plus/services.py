@@ -46,6 +46,7 @@ class Services:
         reranker: scores candidates; None uses the built-in scoring.
         scope: a fixed `Scope`, or a namespace template such as ``("memories", "{user_id}")``, or None.
         clock: the current time; tests pass their own.
+        refusals: how often a model gave no facts for a turn, by the turn's id; kept as long as the process runs.
     """
 
     config: MemoryConfig = field(default_factory=MemoryConfig)
@@ -54,6 +55,7 @@ class Services:
     reranker: Reranker | None = None
     scope: Scope | Template | None = None
     clock: Callable[[], dt.datetime] = utc_now
+    refusals: dict[str, int] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
         if self.store is not None and not isinstance(self.store, BaseStore):

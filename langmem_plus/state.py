@@ -27,6 +27,7 @@ class MemoryState(TypedDict, total=False):
         memory_summary: the record of the thread's rolling summary.
         memory_context: the fenced text for the model call; empty when nothing is recalled.
         memory_turns: the stored turns whose facts are being drawn out.
+        memory_claim: in whose name these turns are claimed.
         memory_facts: the facts that were drawn out and aren't stored yet.
         memory_decisions: what reconciliation decided about them.
         memory_report: the `MemoryReport` of this run as plain JSON.
@@ -39,6 +40,7 @@ class MemoryState(TypedDict, total=False):
     memory_summary: Annotated[MemoryRecord | None, UntrackedValue]
     memory_context: Annotated[str, UntrackedValue]
     memory_turns: Annotated[list[MemoryRecord], UntrackedValue]
+    memory_claim: Annotated[str, UntrackedValue]
     memory_facts: Annotated[list[Fact], UntrackedValue]
     memory_decisions: Annotated[list[Decision], UntrackedValue]
     memory_report: Annotated[dict[str, Any], UntrackedValue]

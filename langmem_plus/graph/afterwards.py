@@ -38,10 +38,30 @@ class Afterwards:
         self._services = replace(services, config=services.config.replace(strict=strict))
         self._graph = build_remember_graph(self._services, recorded=True)
 
-    def submit(self, scope: Scope, store: BaseStore) -> None:
-        """Draw facts out soon; returns at once. Calls for one thread that still wait are done together."""
+    def submit(self, scope: Scope, store: BaseStore, *, delay: float = 0.0, awaited: bool = True) -> None:
+        """Draw facts out soon; returns at once. Calls for one thread that still wait are done together.
+
+        Args:
+            scope: whose memory, and which thread.
+            store: where it is kept.
+            delay: seconds to wait first; a later call without any, or somebody who waits, ends it.
+            awaited: whether `flush` and the process's exit wait for it.
+        """
         key = (id(store), self, scope.namespace, scope.thread_id)
-        background.submit(key, partial(self.run, scope, store), self._services.config)
+        work = partial(self._work, scope, store)
+        lane = (id(store), scope.namespace)
+        background.submit(key, work, self._services.config, lane=lane, delay=delay, awaited=awaited)
+
+    def expect(self, scope: Scope, store: BaseStore) -> None:
+        """Note that a turn was stored whose run may never come to its end: then its facts are drawn out all the same,
+        after ``abandoned_seconds``.
+        """
+        self.submit(scope, store, delay=self._services.config.abandoned_seconds)
+
+    def _work(self, scope: Scope, store: BaseStore) -> None:
+        if self.run(scope, store):
+            # Whoever works on the rest may be gone without a word; nobody has to wait for that.
+            self.submit(scope, store, delay=self._services.config.lease_seconds, awaited=False)
 
     def catch_up(self, store: BaseStore) -> bool:
         """Submit every namespace in which an earlier process left turns behind; returns at once.
@@ -61,24 +81,29 @@ class Afterwards:
             self.submit(scope, store)
         return True
 
-    def run(self, scope: Scope, store: BaseStore) -> None:
+    def run(self, scope: Scope, store: BaseStore) -> bool:
         """Draw facts out now, in this thread, until no turn waits; a store without sync methods gets an event loop.
+
+        Returns:
+            Whether turns are left that somebody else is working on.
 
         Raises:
             Exception: whatever failed; what is left to do is still pending in the store.
         """
         graph, config = self._bind(scope, store)
         try:
-            while _goes_on(graph.invoke({}, config)):
+            while (counts := _counts(graph.invoke({}, config))) and _goes_on(counts):
                 continue
         except NotImplementedError:
-            asyncio.run(self.arun(scope, store))
+            return asyncio.run(self.arun(scope, store))
+        return counts.get("turns_elsewhere", 0) > 0
 
-    async def arun(self, scope: Scope, store: BaseStore) -> None:
+    async def arun(self, scope: Scope, store: BaseStore) -> bool:
         """Draw facts out now, as `run`."""
         graph, config = self._bind(scope, store)
-        while _goes_on(await graph.ainvoke({}, config)):
+        while (counts := _counts(await graph.ainvoke({}, config))) and _goes_on(counts):
             continue
+        return counts.get("turns_elsewhere", 0) > 0
 
     def _bind(self, scope: Scope, store: BaseStore) -> tuple[Graph, RunnableConfig]:
         fields = scope.model_dump(exclude={"template"}).items()
@@ -87,9 +112,12 @@ class Afterwards:
         return self._graph.copy({"store": store}), {"configurable": {**identity, "incognito": False}}
 
 
-def _goes_on(output: Mapping[str, Any]) -> bool:
+def _counts(output: Mapping[str, Any]) -> dict[str, int]:
+    return MemoryReport.model_validate(output.get("memory_report") or {}).counts
+
+
+def _goes_on(counts: Mapping[str, int]) -> bool:
     """Whether a run that got somewhere left turns for the next one: a run takes ``turn_batch`` turns at most."""
-    counts = MemoryReport.model_validate(output.get("memory_report") or {}).counts
     return counts.get("turns_left", 0) > 0 and counts.get("turns_read", 0) > 0
 
 

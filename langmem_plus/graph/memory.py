@@ -63,23 +63,50 @@ def build_memory_graph(agent: Agent, services: Services, checkpointer: Checkpoin
     recall = recall_stages(services, whole_thread=door.reader is not None)
     # The store is left out of compile(): a graph that carries one doesn't load on LangGraph's platform.
     builder = StateGraph(MemoryState, input_schema=Messages, output_schema=Answered)
+    record, rest = record_user_node(services), stages(REMEMBER, services)
+    if services.config.background:
+        afterwards = Afterwards(services)
+        record, rest = _expecting(record, services, afterwards), [("remember", remember_node(services, afterwards))]
     nodes = [
         *recall,
-        ("record_user", record_user_node(services)),
+        ("record_user", record),
         ("agent", agent_node(door, services, [node for _, node in recall])),
         ("record_assistant", record_assistant_node(services)),
-        *([("remember", remember_node(services))] if services.config.background else stages(REMEMBER, services)),
+        *rest,
     ]
     builder.add_sequence(nodes).add_edge(START, nodes[0][0]).add_edge(nodes[-1][0], END)
     return builder.compile(checkpointer=checkpointer, name="memory")
 
 
-def remember_node(services: Services) -> Runnable[MemoryState, Update]:
+def _expecting(
+    record: Runnable[MemoryState, Update], services: Services, afterwards: Afterwards
+) -> Runnable[MemoryState, Update]:
+    """The node that stores the user's turn, and sees to it that the turn is worked off even if the run never ends: its
+    agent may fail, and its stream be left.
+    """
+
+    def expect(config: RunnableConfig) -> None:
+        if not services.is_incognito(config):
+            afterwards.expect(services.find_scope(config), services.find_store())
+
+    def node(state: MemoryState, config: RunnableConfig) -> Update:
+        update = record.invoke(state, config)
+        expect(config)
+        return update
+
+    async def anode(state: MemoryState, config: RunnableConfig) -> Update:
+        update = await record.ainvoke(state, config)
+        expect(config)
+        return update
+
+    return RunnableLambda(node, anode, name="record_user")
+
+
+def remember_node(services: Services, afterwards: Afterwards) -> Runnable[MemoryState, Update]:
     """Hand the thread to the background; an incognito thread has nothing to remember.
 
     What an earlier process left behind in a store that is given is handed over at once.
     """
-    afterwards = Afterwards(services)
     if services.store is not None:
         afterwards.catch_up(services.store)
 

@@ -1,4 +1,5 @@
-"""Blocking calls from async code, in threads that hold up neither the loop nor the process's exit.
+"""Blocking calls in threads of their own: they hold up neither the loop, nor the process's exit, nor those who waited
+long enough.
 
 SDKs share one async HTTP client among all their models and bind it to the loop that used it first: in the next loop
 every other call fails with "Event loop is closed", and a second loop at the same time disturbs the first one's calls.
@@ -11,10 +12,32 @@ import asyncio
 import contextvars
 import threading
 from collections.abc import Callable
+from concurrent.futures import Future
 from contextlib import suppress
 from typing import TypeVar
 
 Result = TypeVar("Result")
+
+
+def within(seconds: float, function: Callable[..., Result], *arguments: object) -> Result:
+    """Run a blocking function in a daemon thread of its own, with the caller's context variables, and give it up when
+    it takes too long: the thread goes on, and nobody waits for it any more, not even the process's exit.
+
+    Raises:
+        TimeoutError: it took longer.
+        BaseException: what the function raised.
+    """
+    answer: Future[Result] = Future()
+
+    def run() -> None:
+        try:
+            answer.set_result(context.run(function, *arguments))
+        except BaseException as error:  # noqa: BLE001 - raised again where it is waited for
+            answer.set_exception(error)
+
+    context = contextvars.copy_context()
+    threading.Thread(target=run, daemon=True, name="langmem-plus-call").start()
+    return answer.result(seconds)
 
 
 async def in_thread(function: Callable[..., Result], *arguments: object) -> Result:

@@ -7,6 +7,8 @@ are stored (`reconcile`), so a failure here leaves it waiting for the next try.
 from __future__ import annotations
 
 import logging
+import time
+import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -19,7 +21,7 @@ from langmem_plus.records import Fact, MemoryRecord, MemoryReport, Scope
 from langmem_plus.remember.decide import FORGET
 from langmem_plus.remember.sentences import own_words
 from langmem_plus.remember.statements import find_statements, forget_requests
-from langmem_plus.remember.steps import Ask, Claim, Release, Steps, arun_steps, list_records, run_steps
+from langmem_plus.remember.steps import Ask, Claim, Namespace, Release, Steps, arun_steps, list_records, run_steps
 from langmem_plus.remember.support import entities, find_tags, importance, support
 from langmem_plus.services import Services, Update, stage
 from langmem_plus.state import MemoryState
@@ -31,8 +33,9 @@ logger = logging.getLogger(__name__)
 
 @dataclass
 class Extraction:
-    """The turns that were read, the facts in them, and what happened."""
+    """The turns that were read, the facts in them, who claimed the turns, and what happened."""
 
+    claim: str = ""
     turns: list[MemoryRecord] = field(default_factory=list)
     facts: list[Fact] = field(default_factory=list)
     report: MemoryReport = field(default_factory=MemoryReport)
@@ -41,6 +44,7 @@ class Extraction:
 # A model may refuse one turn (a content filter) and take the next; so many failures of a batch are an outage, and each
 # may have cost a time-out.
 _OUTAGE = 3
+_RENEWED = 1 / 3  # share of a lease after which it is made longer
 
 
 def in_order(turns: Sequence[MemoryRecord]) -> list[MemoryRecord]:
@@ -143,37 +147,63 @@ def extract_steps(services: Services, scope: Scope) -> Steps[Extraction]:
     namespace, now = scope.namespace, services.clock()
     waiting = yield from list_records(namespace, {"role": "user", "extracted": False, "status": "active"})
     pending = in_order([turn for turn in waiting if turn.expires_at is None or turn.expires_at > now])
+    refusals = services.refusals
+    # What a model refused before lets others go first; sorting keeps the order of all else.
+    pending.sort(key=lambda turn: refusals.get(turn.id, 0))
     batch = pending[: services.config.turn_batch]
-    claimed: set[str] = (yield Claim(namespace, [turn.id for turn in batch])) if batch else set()
-    result = Extraction()
-    left = len(pending) - len(batch)
+    result = Extraction(claim=uuid.uuid4().hex)
+    keys = [turn.id for turn in batch]
+    claimed: set[str] = (yield Claim(namespace, keys, result.claim)) if batch else set()
     mine = [turn for turn in batch if turn.id in claimed]
+    try:
+        failures = yield from _draw(services, namespace, mine, result)
+    except ConfigError:
+        yield Release(namespace, sorted(claimed), result.claim)
+        raise  # no other turn would fare better; nothing is lost, they still wait
+    result.report.counts = {
+        "turns_read": len(result.turns),
+        "facts_found": len(result.facts),
+        "turns_left": len(pending) - len(batch),
+        "turns_elsewhere": len(batch) - len(mine),
+    }
+    if failures:
+        done = {turn.id for turn in result.turns}
+        left = [turn.id for turn in mine if turn.id not in done]
+        yield Release(namespace, left, result.claim)
+        if not result.turns:
+            raise failures[0]
+        result.report.warnings.append(f"{len(left)} turns still wait for their facts: {failures[0]}")
+        result.report.counts["turns_left"] += len(left)
+    return result
+
+
+def _draw(
+    services: Services, namespace: Namespace, turns: Sequence[MemoryRecord], result: Extraction
+) -> Steps[list[Exception]]:
+    """Draw facts out of claimed turns, one after another; gives what went wrong."""
     failures: list[Exception] = []
-    for turn in mine:
+    held, renewed = {turn.id for turn in turns}, time.monotonic()
+    for turn in turns:
+        if time.monotonic() - renewed > services.config.lease_seconds * _RENEWED:
+            held, renewed = (yield Claim(namespace, sorted(held), result.claim)), time.monotonic()
+        if turn.id not in held:
+            continue  # a model took longer than the lease, and somebody else works on it now
         try:
             facts, warnings = yield from draw_facts(turn, services)
         except ConfigError:
-            yield Release(namespace, [other.id for other in mine])
-            raise  # no other turn would fare better; nothing is lost, they still wait
+            raise
         except Exception as error:
             logger.warning("memory: no facts could be drawn out of a turn, which still waits: %s", error, exc_info=True)
             failures.append(error)
-            if len(failures) == _OUTAGE:
+            services.refusals[turn.id] = services.refusals.get(turn.id, 0) + 1
+            if len(failures) == _OUTAGE or isinstance(error, TimeoutError):
                 break
             continue
+        services.refusals.pop(turn.id, None)
         result.turns.append(turn)
         result.facts += facts
         result.report.warnings += warnings
-    if failures:
-        done = {turn.id for turn in result.turns}
-        waiting_on = [turn.id for turn in mine if turn.id not in done]
-        yield Release(namespace, waiting_on)
-        if not result.turns:
-            raise failures[0]
-        result.report.warnings.append(f"{len(waiting_on)} turns still wait for their facts: {failures[0]}")
-        left += len(waiting_on)
-    result.report.counts = {"turns_read": len(result.turns), "facts_found": len(result.facts), "turns_left": left}
-    return result
+    return failures
 
 
 def extract(services: Services, scope: Scope) -> Extraction:
@@ -194,7 +224,12 @@ def extract_node(services: Services) -> Runnable[MemoryState, Update]:
     """Draw facts out of the pending turns; writes ``memory_turns`` and ``memory_facts``."""
 
     def update(result: Extraction) -> Update:
-        return {"memory_turns": result.turns, "memory_facts": result.facts, "memory_report": result.report}
+        return {
+            "memory_turns": result.turns,
+            "memory_facts": result.facts,
+            "memory_claim": result.claim,
+            "memory_report": result.report,
+        }
 
     def run(state: MemoryState, config: RunnableConfig) -> Update:
         if services.is_incognito(config):

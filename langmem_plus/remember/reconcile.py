@@ -28,6 +28,7 @@ from langmem_plus.remember.decide import (
     find_repeats,
     is_request,
 )
+from langmem_plus.remember.forgetting import find_witnesses, withheld
 from langmem_plus.remember.ledger import Ledger, nearest
 from langmem_plus.remember.rewrite import rewrite
 from langmem_plus.remember.rules import probe
@@ -147,7 +148,7 @@ def _apply(ledger: Ledger, decisions: Sequence[Decision]) -> None:
 
 
 def reconcile_steps(
-    services: Services, scope: Scope, turns: Sequence[MemoryRecord], facts: Sequence[Fact]
+    services: Services, scope: Scope, turns: Sequence[MemoryRecord], facts: Sequence[Fact], claim: str = ""
 ) -> Steps[Reconciliation]:
     """Decide about the facts and write the decisions; the claims on the turns end, whatever happens."""
     result = Reconciliation()
@@ -157,9 +158,9 @@ def reconcile_steps(
     try:
         yield from _reconcile(services, namespace, turns, facts, result)
     except Exception:
-        yield Release(namespace, [turn.id for turn in turns])
+        yield Release(namespace, [turn.id for turn in turns], claim)
         raise
-    yield Release(namespace, [turn.id for turn in turns])
+    yield Release(namespace, [turn.id for turn in turns], claim)
     return result
 
 
@@ -185,7 +186,9 @@ def _reconcile(
         decisions += verdict.decisions
         result.report.warnings += verdict.warnings
     seen = {record.id: record for records in neighbours.values() for record in records}
-    result.decisions = yield from _write(services, namespace, list(waiting), decisions, seen)
+    asking = [fact.source_id for fact in fresh if is_request(fact)]
+    witnesses = yield from find_witnesses(namespace, decisions, fresh, seen.values(), asking)
+    result.decisions = yield from _write(services, namespace, list(waiting), decisions, seen, witnesses)
     events = Counter[str](decision.event for decision in result.decisions if decision.fact or decision.target)
     result.report.counts = {name: events[event] for event, name in _COUNTED.items()}
     result.report.decisions = [describe(decision) for decision in result.decisions]
@@ -197,6 +200,7 @@ def _write(
     turns: Sequence[str],
     decisions: Sequence[Decision],
     seen: Mapping[str, MemoryRecord],
+    witnesses: Sequence[str],
 ) -> Steps[list[Decision]]:
     """Write the decisions, brought to the records as they are now; gives those that held.
 
@@ -209,13 +213,16 @@ def _write(
         waiting = {turn: current[turn] for turn in turns if waits(current.get(turn))}
         settled[:] = settle(decisions, seen, current)
         ledger = Ledger(waiting, now)
-        ledger.learn(record for record in current.values() if record.id not in waiting)
+        ledger.learn(record for record in current.values() if record.role == "memory")
         _apply(ledger, settled)
         done = [turn.model_copy(update={"extracted": True, "updated_at": now}) for turn in waiting.values()]
-        return [*ledger.puts(namespace), *(put(namespace, turn) for turn in done)]
+        forgets = any(decision.event == "DELETE" and decision.fact is None for decision in settled)
+        told = {**current, **{turn.id: turn for turn in done}}
+        written = {**{turn.id: turn for turn in done}, **(withheld(told, witnesses) if forgets else {})}
+        return [*ledger.puts(namespace), *(put(namespace, turn) for turn in written.values())]
 
     keys = [key for each in decisions for key in (each.target, each.fact and each.fact.key) if key]
-    yield from rewrite(namespace, [*turns, *keys], change)
+    yield from rewrite(namespace, [*turns, *keys, *witnesses], change)
     return settled
 
 
@@ -232,25 +239,35 @@ def describe(decision: Decision) -> dict[str, object]:
     }
 
 
-def reconcile(services: Services, scope: Scope, turns: Sequence[MemoryRecord], facts: Sequence[Fact]) -> Reconciliation:
-    """Store the facts of some turns as what is known allows, and mark the turns as extracted."""
-    return run_steps(reconcile_steps(services, scope, turns, facts), services, services.find_store())
+def reconcile(
+    services: Services, scope: Scope, turns: Sequence[MemoryRecord], facts: Sequence[Fact], claim: str = ""
+) -> Reconciliation:
+    """Store the facts of some turns as what is known allows, and mark the turns as extracted.
+
+    Args:
+        services: the settings, the store and the model.
+        scope: whose memory.
+        turns: the turns that were read.
+        facts: what was drawn out of them.
+        claim: in whose name the turns are claimed, as `extract` says; these claims end.
+    """
+    return run_steps(reconcile_steps(services, scope, turns, facts, claim), services, services.find_store())
 
 
 async def areconcile(
-    services: Services, scope: Scope, turns: Sequence[MemoryRecord], facts: Sequence[Fact]
+    services: Services, scope: Scope, turns: Sequence[MemoryRecord], facts: Sequence[Fact], claim: str = ""
 ) -> Reconciliation:
     """`reconcile`, awaiting."""
-    return await arun_steps(reconcile_steps(services, scope, turns, facts), services, services.find_store())
+    return await arun_steps(reconcile_steps(services, scope, turns, facts, claim), services, services.find_store())
 
 
 def reconcile_node(services: Services) -> Runnable[MemoryState, Update]:
     """Store the facts that were drawn out; writes ``memory_decisions``."""
 
-    def read(state: MemoryState, config: RunnableConfig) -> tuple[list[MemoryRecord], list[Fact]]:
+    def read(state: MemoryState, config: RunnableConfig) -> tuple[list[MemoryRecord], list[Fact], str]:
         if services.is_incognito(config):
-            return [], []
-        return state.get("memory_turns") or [], state.get("memory_facts") or []
+            return [], [], ""
+        return state.get("memory_turns") or [], state.get("memory_facts") or [], state.get("memory_claim") or ""
 
     def update(result: Reconciliation) -> Update:
         return {"memory_decisions": result.decisions, "memory_report": result.report}

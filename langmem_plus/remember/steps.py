@@ -16,8 +16,9 @@ from langchain_core.messages import BaseMessage
 from langgraph.store.base import BaseStore, GetOp, Item, Op, PutOp, SearchOp
 from pydantic import BaseModel, ValidationError
 
-from langmem_plus.errors import ModelAnswerError
+from langmem_plus.errors import ModelAnswerError, ModelTimeoutError
 from langmem_plus.providers.chat import astructured, structured
+from langmem_plus.providers.threads import within
 from langmem_plus.records import MemoryRecord
 from langmem_plus.services import Services
 
@@ -27,14 +28,14 @@ PAGE = 1000  # items of a listing that are fetched at a time
 
 @runtime_checkable
 class SupportsClaims(Protocol):
-    """A store that lets one process claim keys for a while, so that two don't do the same work at once."""
+    """A store that lets one owner claim keys for a while, so that two don't do the same work at once."""
 
-    def claim(self, namespace: Namespace, keys: Iterable[str], seconds: float) -> set[str]:
-        """Claim what nobody else holds; the keys that are ours now, for so many seconds."""
+    def claim(self, namespace: Namespace, keys: Iterable[str], seconds: float, *, owner: str) -> set[str]:
+        """Claim what nobody else holds, or go on holding it; the keys that are the owner's now, for so many seconds."""
         ...
 
-    def release(self, namespace: Namespace, keys: Iterable[str]) -> None:
-        """Give up claims of ours."""
+    def release(self, namespace: Namespace, keys: Iterable[str], *, owner: str) -> None:
+        """Give up claims of the owner."""
         ...
 
 
@@ -82,18 +83,22 @@ class Ask:
 
 @dataclass(frozen=True)
 class Claim:
-    """A wish to work on some keys; gives those that are ours: all, where the store knows no claims."""
+    """A wish to work on some keys, or to go on with it; gives those that are the owner's: all, where the store knows
+    no claims.
+    """
 
     namespace: Namespace
     keys: Collection[str]
+    owner: str
 
 
 @dataclass(frozen=True)
 class Release:
-    """The end of our claims on some keys; gives nothing."""
+    """The end of the owner's claims on some keys; gives nothing."""
 
     namespace: Namespace
     keys: Collection[str]
+    owner: str
 
 
 Request: TypeAlias = Batch | Exchange | Ask | Claim | Release
@@ -108,7 +113,7 @@ def run_steps(steps: Steps[Result], services: Services, store: BaseStore) -> Res
         if isinstance(request, Batch):
             return store.batch(request.ops)
         if isinstance(request, Ask):
-            return structured(_model(services), list(request.messages), request.schema)
+            return _answer(request, services)
         if isinstance(request, Exchange):
             if not isinstance(store, SupportsExchange):
                 return None
@@ -135,7 +140,7 @@ async def arun_steps(steps: Steps[Result], services: Services, store: BaseStore)
         if isinstance(request, Batch):
             return await store.abatch(request.ops)
         if isinstance(request, Ask):
-            return await astructured(_model(services), list(request.messages), request.schema)
+            return await _aanswer(request, services)
         if isinstance(request, Exchange):
             if not isinstance(store, SupportsExchange):
                 return None
@@ -155,12 +160,32 @@ async def arun_steps(steps: Steps[Result], services: Services, store: BaseStore)
         return stop.value  # type: ignore[no-any-return]
 
 
+def _answer(request: Ask, services: Services) -> BaseModel:
+    seconds = services.config.answer_seconds
+    try:
+        answer: BaseModel = within(seconds, structured, _model(services), list(request.messages), request.schema)
+    except TimeoutError as error:
+        raise ModelTimeoutError(seconds) from error
+    return answer
+
+
+async def _aanswer(request: Ask, services: Services) -> BaseModel:
+    seconds = services.config.answer_seconds
+    try:
+        asked: BaseModel = await asyncio.wait_for(
+            astructured(_model(services), list(request.messages), request.schema), seconds
+        )
+    except TimeoutError as error:
+        raise ModelTimeoutError(seconds) from error
+    return asked
+
+
 def _claims(request: Claim | Release, services: Services, store: BaseStore) -> set[str] | None:
     if not isinstance(store, SupportsClaims):
         return set(request.keys) if isinstance(request, Claim) else None
     if isinstance(request, Claim):
-        return store.claim(request.namespace, request.keys, services.config.lease_seconds)
-    store.release(request.namespace, request.keys)
+        return store.claim(request.namespace, request.keys, services.config.lease_seconds, owner=request.owner)
+    store.release(request.namespace, request.keys, owner=request.owner)
     return None
 
 

@@ -84,6 +84,87 @@ def test_turns_that_come_while_facts_are_drawn_out_are_merged(store, config, run
     assert len(model.calls) == 5
 
 
+def test_a_model_that_hangs_holds_up_no_other_user(store, config, run_config, records):
+    """Its namespace waits for it, the others are worked off meanwhile."""
+    gate = Gate("The user's wife is called Anne")
+
+    def answer(messages):
+        return gate(messages) if "Anne" in messages[-1].text else facts("The user likes jazz")
+
+    model = ScriptedChatModel(then=answer)
+    graph = create_memory_graph(ScriptedChatModel(then="ok"), store=store, model=model, config=config)
+    graph.invoke(say("My wife is called Anne"), run_config())
+    assert gate.asked.wait(PATIENCE)
+    graph.invoke(say("I like jazz"), run_config(user_id="bob"))
+    for _ in range(500):
+        if store.search(("memories", "bob"), filter={"role": "memory"}):
+            break
+        threading.Event().wait(0.02)
+    gate.open.set()
+    assert [item.value["text"] for item in store.search(("memories", "bob"), filter={"role": "memory"})]
+    assert {record.user_id for record in records(store, role="memory")} == {"alice", "bob"}
+
+
+def test_a_turn_whose_agent_fails_is_worked_off(store, config, run_config, records):
+    """What the user said is remembered, though nobody answered."""
+    graph = create_memory_graph(ScriptedChatModel([ConnectionError("down")]), store=store, config=config)
+    with pytest.raises(ConnectionError):
+        graph.invoke(say("My wife is called Anne"), run_config())
+    assert [record.text for record in records(store, role="memory")] == ["My wife is called Anne"]
+
+
+def test_a_turn_whose_stream_is_left_is_worked_off(store, config, run_config, records):
+    """Who stops reading after the first token has still been heard."""
+    graph = create_memory_graph(ScriptedChatModel(["one two three four"]), store=store, config=config)
+    stream = graph.stream(say("My wife is called Anne"), run_config(), stream_mode="messages")
+    next(stream)
+    stream.close()
+    assert [record.text for record in records(store, role="memory")] == ["My wife is called Anne"]
+
+
+async def test_a_turn_whose_run_is_cancelled_is_worked_off(store, config, run_config, records):
+    """A request that the web server gives up."""
+
+    async def agent(state):
+        await asyncio.sleep(PATIENCE)
+
+    graph = create_memory_graph(agent, store=store, config=config)
+    run = asyncio.create_task(graph.ainvoke(say("My wife is called Anne"), run_config()))
+    while not await store.asearch(("memories",)):
+        await asyncio.sleep(0.01)
+    run.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await run
+    assert [record.text for record in await asyncio.to_thread(records, store, role="memory")] == [
+        "My wife is called Anne"
+    ]
+
+
+def test_a_turn_of_an_incognito_run_is_never_worked_off(store, config, run_config, records):
+    """Not even when its agent fails."""
+    graph = create_memory_graph(ScriptedChatModel([ConnectionError("down")]), store=store, config=config)
+    with pytest.raises(ConnectionError):
+        graph.invoke(say("My wife is called Anne"), run_config(incognito=True))
+    assert records(store) == []
+
+
+def test_turns_that_somebody_else_holds_are_looked_at_again(tmp_path, config, records):
+    """Whoever claimed them may have died without a word on another machine: when the lease is over, it is our turn."""
+    config = config.replace(lease_seconds=0.2)
+    with MarkdownStore(tmp_path, config=config) as store, MarkdownStore(tmp_path, config=config) as other:
+        left_behind(store, "alice")
+        assert other.claim(Scope("alice").namespace, ["left-alice"], 0.2) == {"left-alice"}
+        afterwards = Afterwards(make_services(store=store, model=None, config=config))
+        assert afterwards.run(Scope("alice"), store)
+        afterwards.submit(Scope("alice"), store)
+        assert flush(store, PATIENCE)
+        for _ in range(300):
+            if records(store, role="memory"):
+                break
+            threading.Event().wait(0.02)
+        assert [record.text for record in records(store, role="memory")] == ["My wife is called Anne"]
+
+
 def test_a_model_that_fails_is_asked_again(store, config, run_config, records):
     """A failure in the background is tried again; the turn was answered long ago."""
     model = ScriptedChatModel([ConnectionError("down"), facts("The user's wife is called Anne")])
@@ -96,7 +177,7 @@ def test_a_failure_that_lasts_is_readable_and_loses_nothing(store, config, run_c
     """A model that stays down is a failure to read, and the turn waits for the next run, which finds it."""
     before = background.failed
     down = ConnectionError("the model is down")
-    model = ScriptedChatModel([down, down, facts("The user's wife is called Anne"), facts()])
+    model = ScriptedChatModel([down, down, facts(), facts("The user's wife is called Anne")])
     graph = create_memory_graph(
         ScriptedChatModel(then="ok"), store=store, model=model, config=config, checkpointer=InMemorySaver()
     )

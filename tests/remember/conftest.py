@@ -71,7 +71,7 @@ class Person:
     def work(self) -> Reconciliation:
         """Work off what waits."""
         found = extract(self.services, self.scope)
-        return reconcile(self.services, self.scope, found.turns, found.facts)
+        return reconcile(self.services, self.scope, found.turns, found.facts, found.claim)
 
     def records(self, role: str = "memory", status: str | None = "active") -> list[MemoryRecord]:
         """The stored records of a role, in the order of their texts."""

@@ -1,13 +1,16 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable
+import threading
+import time
+from collections.abc import Iterable, Sequence
 
 import pytest
+from langchain_core.messages import BaseMessage
 from langgraph.store.memory import InMemoryStore
 
 from langmem_plus.config import MemoryConfig
-from langmem_plus.errors import ConfigError
+from langmem_plus.errors import ConfigError, ModelTimeoutError
 from langmem_plus.fence import fence
 from langmem_plus.prompts import ExtractedFact, ExtractedFacts
 from langmem_plus.records import Fact, MemoryRecord, Scope
@@ -28,14 +31,16 @@ class ClaimingStore(InMemoryStore):
         super().__init__()
         self.held = set(held)
         self.ours: set[str] = set()
+        self.taken: set[str] = set()  # what the other process takes after the first claim
 
-    def claim(self, namespace: tuple[str, ...], keys: Iterable[str], seconds: float) -> set[str]:
+    def claim(self, namespace: tuple[str, ...], keys: Iterable[str], seconds: float, *, owner: str) -> set[str]:
         """All that nobody else holds."""
-        assert seconds == CONFIG.lease_seconds
+        assert owner
+        self.held |= self.taken if self.ours else set()
         self.ours |= set(keys) - self.held
         return set(keys) - self.held
 
-    def release(self, namespace: tuple[str, ...], keys: Iterable[str]) -> None:
+    def release(self, namespace: tuple[str, ...], keys: Iterable[str], *, owner: str) -> None:
         """They are free again."""
         self.ours -= set(keys)
 
@@ -186,7 +191,7 @@ def test_all_pending_turns_are_read_this_threads_and_leftovers_in_order() -> Non
     )
     found = extract(services, SCOPE)
     assert [fact.text for fact in found.facts] == ["I like tea", "I live in Lyon"]
-    assert found.report.counts == {"turns_read": 2, "facts_found": 2, "turns_left": 0}
+    assert found.report.counts == {"turns_read": 2, "facts_found": 2, "turns_left": 0, "turns_elsewhere": 0}
 
 
 def test_a_run_takes_so_many_turns_and_says_how_many_are_left() -> None:
@@ -306,3 +311,56 @@ async def test_the_node_writes_turns_and_facts_and_nothing_incognito() -> None:
     config["configurable"]["incognito"] = "true"
     for update in (node.invoke({}, config), await node.ainvoke({}, config)):
         assert update["memory_facts"] == update["memory_turns"] == []
+
+
+def test_turns_that_a_model_always_refuses_block_none_for_ever() -> None:
+    """As many of them as make an outage: the next run begins with the turns that weren't refused."""
+
+    def answer(messages: Sequence[BaseMessage]) -> object:
+        if "bomb" in messages[-1].text:
+            raise ValueError("content filter")
+        return said("The user likes jazz.")
+
+    model = ScriptedChatModel(then=answer, methods=("json_schema",))
+    bombs = [turn(f"I watched film {n} about a bomb", n) for n in range(1, 4)]
+    services = memory(*bombs, turn("I like jazz", 4), model=model)
+    with pytest.raises(ValueError, match="content filter"):
+        extract(services, SCOPE)
+    assert [each.id for each in extract(services, SCOPE).turns] == ["turn 4"]
+
+
+def test_a_model_that_hangs_is_given_up_and_asked_no_more_in_this_run() -> None:
+    """Each further turn would cost as long again; the error says how long it was waited and which setting that is."""
+    never = threading.Event()
+    model = ScriptedChatModel(then=lambda _: never.wait(60))
+    services = memory(turn("I like tea", 1), turn("I like jazz", 2), model=model, answer_seconds=0.05)
+    with pytest.raises(ModelTimeoutError, match=r"within 0\.05 s.*answer_seconds"):
+        extract(services, SCOPE)
+    never.set()
+    assert len(model.calls) == 1
+
+
+async def test_a_model_that_hangs_is_given_up_in_async_code_too() -> None:
+    """The turn stays pending."""
+    never = threading.Event()
+    model = ScriptedChatModel(then=lambda _: never.wait(60))
+    services = memory(turn("I like tea", 1), model=model, answer_seconds=0.05)
+    with pytest.raises(ModelTimeoutError):
+        await aextract(services, SCOPE)
+    never.set()
+    assert services.find_store().get(SCOPE.namespace, "turn 1").value["extracted"] is False  # type: ignore[union-attr]
+
+
+def test_leases_are_renewed_while_a_model_takes_its_time() -> None:
+    """A turn that somebody else took over meanwhile is left to them."""
+    services = memory(
+        turn("I like tea", 1),
+        turn("I like jazz", 2),
+        turn("I like art", 3),
+        model=ScriptedChatModel(then=lambda _: (time.sleep(0.02), said("The user likes tea."))[1]),
+        lease_seconds=0.03,
+    )
+    store = services.find_store()
+    assert isinstance(store, ClaimingStore)
+    store.taken = {"turn 2"}
+    assert [each.id for each in extract(services, SCOPE).turns] == ["turn 1", "turn 3"]
