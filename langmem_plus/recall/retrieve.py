@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from langchain_core.messages import BaseMessage
 from langchain_core.runnables import Runnable, RunnableConfig
@@ -19,7 +20,20 @@ from langmem_plus.state import MemoryState
 
 __all__ = ["aretrieve", "read_item", "retrieve", "retrieve_node"]
 
+Answer: TypeAlias = tuple[list[MemoryHit], Item | None, MemoryReport]
+
+# A page of a search that must be read further is so many times as long as the one before.
+_GROWTH = 4
 _FACTS_AND_TURNS = frozenset({"memory", "user", "assistant"})
+
+
+@runtime_checkable
+class SearchesExactly(Protocol):
+    """A store that can search a namespace without those below it."""
+
+    def exactly(self, op: SearchOp) -> SearchOp:
+        """The same search, of the items of that very namespace alone."""
+        ...
 
 
 def first_ops(wanted: Wanted) -> list[SearchOp]:
@@ -44,69 +58,101 @@ def first_ops(wanted: Wanted) -> list[SearchOp]:
     return ops
 
 
-def second_ops(
-    wanted: Wanted, ops: Sequence[SearchOp], results: Sequence[Sequence[SearchItem]], usable: Sequence[int]
-) -> list[SearchOp]:
-    """The searches to run once more, because a full answer left too little to choose from.
+@dataclass(frozen=True)
+class _Page:
+    """What a search gave: how many items, how many of them from its own namespace, how many that can be recalled."""
 
-    A store that can't rank gives an arbitrary page: more of it is read, and ranked here. A page that was mostly
-    retired records is asked for again with those in force alone.
+    op: SearchOp
+    items: int
+    own: int
+    usable: int
+    is_ranked: bool
+
+
+def _next_op(wanted: Wanted, page: _Page, usable: int) -> SearchOp | None:
+    """The search to run next, because a full answer left too little to choose from.
+
+    A store that can't rank gives an arbitrary page: more of it is read, and ranked here. Where namespaces below this
+    one took their places in the answer, it is read on, until there are enough of its own, or as much was read as a
+    keyword search ranks. A page that was mostly retired records is asked for again with those in force alone.
+
+    Args:
+        wanted: what is recalled.
+        page: the last answer.
+        usable: the items that can be recalled, over all pages of this search.
     """
-    again: list[SearchOp] = []
-    for op, items, count in zip(ops, results, usable, strict=True):
-        if len(items) < op.limit:
-            continue
-        wider = max(op.limit, wanted.config.keyword_pool)
-        if op.query and all(item.score is None for item in items) and wider > op.limit:
-            again.append(op._replace(limit=wider))
-        elif 2 * count < len(items):
-            force: dict[str, Any] = {"status": "active"}
-            if "document" not in wanted.roles:
-                force["role"] = {"$ne": "document"}
-            again.append(op._replace(filter={**force, **(op.filter or {})}))
-    return again
+    op, bound = page.op, max(wanted.limit, wanted.config.keyword_pool)
+    if page.items < op.limit:
+        return None
+    if op.query and not page.is_ranked:
+        return op._replace(limit=bound) if bound > op.limit else None
+    if page.own < page.items or op.offset:
+        start = op.offset + page.items
+        further = op._replace(offset=start, limit=min(_GROWTH * op.limit, bound - start))
+        return further if usable < wanted.limit and start < bound else None
+    if 2 * page.usable < page.items and not _asks_for_force(op):
+        force: dict[str, Any] = {"status": "active"}
+        if "document" not in wanted.roles:
+            force["role"] = {"$ne": "document"}
+        return op._replace(filter={**force, **(op.filter or {})})
+    return None
 
 
-def _ops(wanted: Wanted, summary: bool) -> tuple[list[Op], list[SearchOp]]:
-    searches = first_ops(wanted) if wanted.search else []
+def _asks_for_force(op: SearchOp) -> bool:
+    return "status" in (op.filter or {})
+
+
+def _read_page(wanted: Wanted, op: SearchOp, items: Sequence[SearchItem], found: Found) -> _Page:
+    own = sum(tuple(item.namespace) == op.namespace_prefix for item in items)
+    usable = read_items(wanted, items, found)
+    return _Page(op, len(items), own, usable, any(item.score is not None for item in items))
+
+
+def _fetching(store: BaseStore, wanted: Wanted, summary: bool) -> Generator[list[Op], list[Result], Answer]:
+    """What to ask the store for, batch by batch, and what its answers come to."""
     with_summary = summary and wanted.scope.thread_id is not None
-    gets = [GetOp(wanted.scope.namespace, summary_key(wanted.scope))] if with_summary else []
-    return [*gets, *searches], searches
-
-
-def _split(results: Sequence[Result], searches: Sequence[SearchOp]) -> tuple[Item | None, list[list[SearchItem]]]:
-    found: Any = list(results)
-    return (found[0] if len(found) > len(searches) else None), found[len(found) - len(searches) :]
-
-
-def fetch(
-    store: BaseStore, wanted: Wanted, *, summary: bool = False
-) -> tuple[list[MemoryHit], Item | None, MemoryReport]:
-    """Ask the store, twice if the first answer left too little; with the thread's summary where it is wanted."""
-    ops, searches = _ops(wanted, summary)
-    item, results = _split(store.batch(ops), searches)
-    found = Found()
-    usable = [read_items(wanted, items, found) for items in results]
-    if again := second_ops(wanted, searches, results, usable):
-        for items in _split(store.batch(again), again)[1]:
-            read_items(wanted, items, found)
+    ops: list[Op] = [GetOp(wanted.scope.namespace, summary_key(wanted.scope))] if with_summary else []
+    searches = first_ops(wanted) if wanted.search else []
+    if isinstance(store, SearchesExactly):
+        searches = [store.exactly(op) for op in searches]
+    results: Sequence[Any] = yield [*ops, *searches]
+    item, results = (results[0] if with_summary else None), results[len(ops) :]
+    found, usable = Found(), [0] * len(searches)
+    asked = list(enumerate(searches))
+    while asked:
+        again: list[tuple[int, SearchOp]] = []
+        for (number, op), items in zip(asked, results, strict=True):
+            page = _read_page(wanted, op, items, found)
+            usable[number] += page.usable
+            if following := _next_op(wanted, page, usable[number]):
+                again.append((number, following))
+        asked = again
+        if asked:
+            results = yield [op for _, op in asked]
     hits, report = choose(wanted, found)
     return hits, item, report
 
 
-async def afetch(
-    store: BaseStore, wanted: Wanted, *, summary: bool = False
-) -> tuple[list[MemoryHit], Item | None, MemoryReport]:
+def fetch(store: BaseStore, wanted: Wanted, *, summary: bool = False) -> Answer:
+    """Ask the store, and again where the first answer left too little; with the thread's summary where it is wanted."""
+    steps = _fetching(store, wanted, summary)
+    try:
+        ops = next(steps)
+        while True:
+            ops = steps.send(store.batch(ops))
+    except StopIteration as stop:
+        return stop.value  # type: ignore[no-any-return]
+
+
+async def afetch(store: BaseStore, wanted: Wanted, *, summary: bool = False) -> Answer:
     """As `fetch`."""
-    ops, searches = _ops(wanted, summary)
-    item, results = _split(await store.abatch(ops), searches)
-    found = Found()
-    usable = [read_items(wanted, items, found) for items in results]
-    if again := second_ops(wanted, searches, results, usable):
-        for items in _split(await store.abatch(again), again)[1]:
-            read_items(wanted, items, found)
-    hits, report = choose(wanted, found)
-    return hits, item, report
+    steps = _fetching(store, wanted, summary)
+    try:
+        ops = next(steps)
+        while True:
+            ops = steps.send(await store.abatch(ops))
+    except StopIteration as stop:
+        return stop.value  # type: ignore[no-any-return]
 
 
 def retrieve(
@@ -176,7 +222,7 @@ def want(state: MemoryState, services: Services, config: RunnableConfig) -> Want
     )
 
 
-def _update(wanted: Wanted | None, answer: tuple[list[MemoryHit], Item | None, MemoryReport] | None) -> Update:
+def _update(wanted: Wanted | None, answer: Answer | None) -> Update:
     if wanted is None or answer is None:
         return {"memory_hits": [], "memory_summary": None}
     hits, item, report = answer

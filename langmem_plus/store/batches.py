@@ -24,6 +24,12 @@ from langmem_plus.store.values import check_value
 Namespace = tuple[str, ...]
 
 
+class ExactSearchOp(SearchOp):
+    """A search of one namespace alone: without the others that begin with its labels."""
+
+    __slots__ = ()
+
+
 @dataclass
 class Batch:
     """The ops in order, and the writes that remain after the last put of each key has won.
@@ -32,13 +38,13 @@ class Batch:
         ops: all of them.
         writes: namespace → key → the op.
         queries: the distinct texts that searches ask for.
-        searched: the distinct prefixes below which they ask.
+        searched: the distinct prefixes below which they ask, each with whether it is meant as a namespace alone.
     """
 
     ops: list[Op] = field(default_factory=list)
     writes: dict[Namespace, dict[str, PutOp]] = field(default_factory=dict)
     queries: list[str] = field(default_factory=list)
-    searched: list[Namespace] = field(default_factory=list)
+    searched: list[tuple[Namespace, bool]] = field(default_factory=list)
 
 
 def read_batch(ops: Iterable[Op]) -> Batch:
@@ -57,7 +63,7 @@ def read_batch(ops: Iterable[Op]) -> Batch:
             check_filter(op.filter)
             if op.query and op.query.strip():
                 batch.queries.append(op.query)
-                batch.searched.append(op.namespace_prefix)
+                batch.searched.append((op.namespace_prefix, isinstance(op, ExactSearchOp)))
         if isinstance(op, SearchOp | ListNamespacesOp) and (op.limit < 0 or op.offset < 0):
             raise ValueError(f"limit={op.limit} and offset={op.offset} can't be negative.")
         if isinstance(op, PutOp):

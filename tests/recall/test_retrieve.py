@@ -8,13 +8,15 @@ from typing import Any
 
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
-from langgraph.store.base import BaseStore, SearchOp
+from langgraph.store.base import BaseStore, PutOp, SearchOp
 from langgraph.store.memory import InMemoryStore
 
 from langmem_plus.config import MemoryConfig
 from langmem_plus.recall.retrieve import aretrieve, retrieve, retrieve_node
 from langmem_plus.records import MemoryHit, MemoryRecord, Plan, Scope, summary_key
 from langmem_plus.services import Services
+from langmem_plus.store import MarkdownStore
+from langmem_plus.testing.embeddings import BagOfWordsEmbeddings
 
 NOW = dt.datetime(2026, 3, 1, 12, tzinfo=dt.UTC)
 Put = Callable[..., MemoryRecord]
@@ -82,9 +84,6 @@ def test_foreign_values_are_found_and_broken_ones_counted(store: BaseStore, scop
 
 def test_scores_and_vectors_of_our_store_come_along(tmp_path: Any, scope: Scope, record: Callable[..., Any]) -> None:
     """Later stages read each leg, and compare vectors."""
-    from langmem_plus.store import MarkdownStore
-    from langmem_plus.testing.embeddings import BagOfWordsEmbeddings
-
     with MarkdownStore(tmp_path, index={"dims": 256, "embed": BagOfWordsEmbeddings(), "fields": ["text"]}) as store:
         made = record("green tea")
         store.put(scope.namespace, made.id, made.to_value())
@@ -174,11 +173,66 @@ def test_a_store_that_cannot_rank_is_read_further() -> None:
     assert "new" in [hit.record.id for hit in hits]
 
 
+NESTED = Scope(user_id="ann", template=("memories", "{user_id}"))
+
+
+def _crowd(store: BaseStore, below: int) -> None:
+    """Some tea of Ann's own, among much more of it in a namespace below hers."""
+    puts = [PutOp((*NESTED.namespace, "work"), f"w{n}", {"text": f"who drinks green tea {n}"}) for n in range(below)]
+    store.batch([*puts, *(PutOp(NESTED.namespace, f"k{n}", {"text": f"she drinks tea, {n}"}) for n in range(5))])
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+async def test_namespaces_below_take_no_place_from_ones_own(store: BaseStore, is_async: bool) -> None:
+    """However much lies there and however well it matches: the limit counts one's own memories alone."""
+    _crowd(store, 120)
+    wired = services(store)
+    if is_async:
+        hits, report = await aretrieve(wired, NESTED, QUERY, limit=10)
+    else:
+        hits, report = retrieve(wired, NESTED, QUERY, limit=10)
+    assert sorted(hit.record.id for hit in hits) == [f"k{n}" for n in range(5)]
+    assert report.counts == {"candidates": 5}
+
+
+def test_namespaces_below_are_read_over_up_to_a_bound() -> None:
+    """In a store that can't leave them out; the pages grow, so there are few of them."""
+    embedder = BagOfWordsEmbeddings()
+    store = Counting(index={"dims": embedder.dims, "embed": embedder, "fields": ["text"]})
+    _crowd(store, 300)
+    store.batches.clear()
+    assert retrieve(services(store), NESTED, QUERY, limit=10)[1].counts == {"candidates": 5}
+    assert [(op.offset, op.limit) for batch in store.batches for op in batch] == [
+        (0, 10),
+        (10, 40),
+        (50, 160),
+        (210, 640),
+    ]
+    store.batches.clear()
+    assert retrieve(services(store, keyword_pool=100), NESTED, QUERY, limit=10)[1].counts == {"candidates": 0}
+    assert sum(op.limit for batch in store.batches for op in batch) == 100
+
+
+def test_our_store_searches_no_namespace_below(tmp_path: Any) -> None:
+    """One search answers, and the databases of others stay closed."""
+    store = MarkdownStore(tmp_path, index=None)
+    _crowd(store, 20)
+    store.close()
+    again = MarkdownStore(tmp_path, index=None)
+    assert retrieve(services(again), NESTED, QUERY, limit=10)[1].counts == {"candidates": 5}
+    assert list(again._rooms._recent) == [NESTED.namespace]
+    above = Scope(user_id="ann", template=("memories",))
+    assert retrieve(services(again), above, QUERY, limit=10)[1].counts == {"candidates": 0}
+    assert list(again._rooms._recent) == [NESTED.namespace]
+    assert again.exactly(SearchOp(("a",), limit=3))._replace(offset=1) == SearchOp(("a",), limit=3, offset=1)
+    again.close()
+
+
 class Counting(InMemoryStore):
     """Remembers each batch."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
         self.batches: list[list[Any]] = []
 
     def batch(self, ops: Any) -> list[Any]:

@@ -41,7 +41,7 @@ def test_equal_questions_are_asked_once() -> None:
     ops = [SearchOp(("a",), query="tea"), SearchOp(("b",), query="tea"), SearchOp(("a",), query=" "), SearchOp(("c",))]
     batch = read_batch(ops)
     assert batch.queries == ["tea"]
-    assert batch.searched == [("a",), ("b",)]
+    assert batch.searched == [(("a",), False), (("b",), False)]
 
 
 def test_a_list_is_taken_for_a_namespace() -> None:

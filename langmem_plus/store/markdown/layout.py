@@ -153,6 +153,11 @@ class Layout:
             if folder.name.startswith(_HASHED):
                 yield folder / LABEL_FILE, label
 
+    def is_namespace(self, labels: tuple[str, ...]) -> bool:
+        """Whether a namespace's folder holds files, and not only those of others below it."""
+        folder = self.folder(labels)
+        return any((folder / room).is_dir() and _has_file(folder / room) for room in RESERVED)
+
     def find_namespaces(self, prefix: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], bool]]:
         """The namespaces at and below a prefix whose folders hold files, in no order.
 

@@ -28,7 +28,7 @@ from langgraph.store.base import (
 from langmem_plus.config import MemoryConfig
 from langmem_plus.errors import ConfigError, StoreError
 from langmem_plus.records import Scores
-from langmem_plus.store.batches import Batch, list_namespaces, read_batch
+from langmem_plus.store.batches import Batch, ExactSearchOp, list_namespaces, read_batch
 from langmem_plus.store.embedding import Needs, Vectors
 from langmem_plus.store.markdown import pending
 from langmem_plus.store.markdown.backlog import EmbeddingState, embed_backlog, find_needs
@@ -194,6 +194,12 @@ class MarkdownStore(BaseStore):
         texts = (await embedder.afulfil(needs)).texts if embedder else {}
         return await asyncio.to_thread(self._settled, lambda: self._write(batch, texts, (namespace, expected)))
 
+    def exactly(self, op: SearchOp) -> SearchOp:
+        """The same search of the very namespace that it names: what lies below takes no place in its answer, and costs
+        nothing.
+        """
+        return ExactSearchOp(*op)
+
     def set_scores(self, namespace: Namespace, scores: Mapping[str, Mapping[str, Any]]) -> None:
         """Keep the scores of a recall as the records' ``last_scores``: in the index, not in the files."""
         checked = {key: Scores.model_validate(value).model_dump_json() for key, value in scores.items()}
@@ -307,10 +313,12 @@ class MarkdownStore(BaseStore):
         """The namespaces whose late vectors a search looks for: not those of a search over more than stay open, which
         would have to open all of them twice.
         """
-        rooms = (self._below(prefix) for prefix in batch.searched)
+        rooms = (self._below(prefix, exact=exact) for prefix, exact in batch.searched)
         return [room for some in rooms if len(some) <= self.config.open_namespaces for room in some]
 
-    def _below(self, prefix: Namespace) -> list[OpenNamespace]:
+    def _below(self, prefix: Namespace, *, exact: bool = False) -> list[OpenNamespace]:
+        if exact:
+            return [self._rooms.get(prefix)] if prefix and self._layout.is_namespace(prefix) else []
         return [self._rooms.get(namespace) for namespace, _ in sorted(self._layout.find_namespaces(prefix))]
 
     def _live_namespaces(self) -> Iterator[Namespace]:
@@ -319,7 +327,7 @@ class MarkdownStore(BaseStore):
                 yield namespace
 
     def _search(self, op: SearchOp, query: Floats | None) -> list[SearchItem]:
-        rooms = self._below(op.namespace_prefix)
+        rooms = self._below(op.namespace_prefix, exact=isinstance(op, ExactSearchOp))
         asked = bool(op.query and op.query.strip())
         if not asked or (self._ranking == "dense" and self._indexing.embedder is None):
             return listing(rooms, op)
