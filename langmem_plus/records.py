@@ -20,6 +20,7 @@ Role = Literal["memory", "user", "assistant", "summary", "archive", "document"]
 Status = Literal["active", "pending", "superseded", "deleted"]
 ROLES: tuple[str, ...] = get_args(Role)
 TURN_ROLES: tuple[str, ...] = ("user", "assistant")
+FORGOTTEN = "forgotten"  # in a turn's metadata: it tells what the user asked to forget, so it isn't recalled
 GLOBAL_SPACE = "global"
 
 _RECORD_IDS = uuid.UUID("5e2f6b0e-93f2-4f3e-9d2b-6a7f0d1c8e44")

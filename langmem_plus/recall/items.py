@@ -17,7 +17,7 @@ from langmem_plus.config import MemoryConfig
 from langmem_plus.messages import message_text
 from langmem_plus.recall.cues import is_question, normalise
 from langmem_plus.recall.overlap import coverage, spoken
-from langmem_plus.records import ROLES, TURN_ROLES, Choice, MemoryHit, MemoryRecord, MemoryReport, Scope
+from langmem_plus.records import FORGOTTEN, ROLES, TURN_ROLES, Choice, MemoryHit, MemoryRecord, MemoryReport, Scope
 from langmem_plus.text import tokens
 
 Place = tuple[tuple[str, ...], str]
@@ -148,6 +148,8 @@ def _objection(record: MemoryRecord | None, wanted: Wanted, window: Window) -> s
         return "unreadable"
     if record.status != "active" or record.role == "summary":
         return "inactive"
+    if record.role in TURN_ROLES and record.metadata.get(FORGOTTEN):
+        return "forgotten"
     if record.expires_at is not None and record.expires_at <= wanted.now:
         return "expired"
     if record.role not in wanted.roles or not _in_scope(record, wanted):

@@ -58,15 +58,43 @@ UNWANTED_AFTER = re.compile(
     r"[\s.!。！]{0,9}$",
     re.IGNORECASE,
 )
-# "Forget that …": what follows is to be forgotten.
+_FORGET = r"(?:forget|stop remembering)"
+_ERASE = (
+    r"(?:(?:delete|erase|remove|drop)(?: from (?:your )?memory| the (?:memory|note)|(?= the fact that\b)|"
+    r"(?= (?:what|everything|all|anything) (?:I|you)\b)))"
+)
+_SAID = (
+    r"what (?:I|you)(?:['’]ve| have)? (?:just )?(?:said|told you|mentioned|wrote|know|remember)(?: to you)?"
+    r"(?: earlier| before)? (?:about|of)\b"
+)
+_FACT = (
+    r"(?:the fact )?that(?= (?:I|I['’]\w+|we|we['’]\w+|my|our|the|an?|it|it['’]s|he|she|they|there|(?-i:[A-Z]\w*))\b)"
+)
+_OWN = r"(?=(?:my|our|I|I['’]\w+|we|where I|where we|how old I|(?:what|who|when) (?:my|our))\b)"
+# "Forget that …", "forget what I said about …", "forget my …": what follows is to be forgotten.
 FORGET = re.compile(
-    rf"{_POLITE}(?:forget|stop remembering|(?:delete|erase|remove|drop) (?:from (?:your )?memory|the (?:memory|note|"
-    rf"fact)|what (?:I|you)|everything (?:I|you)))"
-    r"(?: about)?(?: what I(?:['’]ve)? (?:said|told you|mentioned))?(?: everything)?(?: about)?(?: the fact)?(?: "
-    r"that\b| (?=(?:my|our|the|I|we)\b)|[:,])\s*|"
+    rf"{_POLITE}(?:{_FORGET}|{_ERASE})(?: about)? ?(?:{_SAID}|{_FACT}|{_OWN}|:)\s*|"
     r"(?:vergiss|lösche)(?: bitte)?,?\s+(?!nicht\b)(?:dass\s+|was ich (?:dir )?(?:über|von)\s+|(?=mein|unser|ich))|"
     r"(?:oublie|oubliez|efface)\s+(?:que\s+|qu['’]|ce que j['’]ai dit (?:sur|de)\s+|(?=mon|ma|mes|notre))|"
     r"(?:olvida|borra)\s+(?:que\s+|lo que (?:dije|te dije) (?:sobre|de)\s+|(?=mi|mis|nuestr))|"
     r"(?:请)?(?:忘记|忘掉|忘了|删除)(?:我说过的|关于)?(?=我|\w)",
+    re.IGNORECASE,
+)
+ALL = re.compile(
+    r"(?:everything|anything|all)(?= (?:about|of|I|you|what|that (?:I|you))\b)|alles,? (?:was|über|von)\b|"
+    r"tout (?:ce que|sur)\b|todo (?:lo que|sobre)\b|(?:关于我的)?(?:一切|所有)",
+    re.IGNORECASE,
+)
+# "Forget everything about …": more than one statement is meant.
+FORGET_ALL = re.compile(
+    rf"{_POLITE}(?:{_FORGET}|{_ERASE}|vergiss|lösche|oublie|efface|olvida|borra|忘记|删除)(?: about)?(?: bitte)? ?"
+    rf"(?P<what>(?:{ALL.pattern}).*)",
+    re.IGNORECASE | re.DOTALL,
+)
+# "Forget my diet for now", "forget my diet, let's …": the talk moves on, and memory stays.
+FORGET_IDIOM = re.compile(
+    r"\bfor (?:now|the moment|the time being|today|once|an? (?:moment|second|minute|sec|bit|while|hour|day))\b|"
+    r"[,;.–—-]\s*(?:and |but |so )?(?:let['’]?s|let us|let me|what about|how about|what|how|where|why|can|could|tell|"
+    r"give|show|just|I['’]?(?:m|ll|d)?|we|it['’]?s|instead)\b|^(?:past|mal|einfach)\b|\binstead\b",
     re.IGNORECASE,
 )

@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 
 from langmem_plus.prompts import Change, Changes, fact_label
 from langmem_plus.records import Decision, Fact, MemoryRecord
-from langmem_plus.remember.rules import ADDITIVE, find_forgotten, related, replaces, same_subject
+from langmem_plus.remember.forgetting import NAMED, TOO_MUCH, concerns, find_forgotten
+from langmem_plus.remember.rules import ADDITIVE, may_replace, replaces, same_subject
 from langmem_plus.remember.simhash import near_duplicate, negations
 from langmem_plus.remember.slots import find_slot
 from langmem_plus.remember.support import support
@@ -77,10 +78,16 @@ def add_all(facts: Sequence[Fact], reason: str, by: str = "rule") -> list[Decisi
 
 
 def decide_forgetting(fact: Fact, known: Sequence[MemoryRecord]) -> Decision:
-    """What a request to forget retires: the one record that it can mean, unless that is pinned."""
+    """What a request to forget retires: the one record that it can mean, unless that is pinned. What was saved on
+    purpose goes only where the whole statement is named.
+    """
     record, reason = find_forgotten(str(fact.metadata[FORGET]), known)
-    if record is None or record.pinned:
-        return Decision(event="NONE", reason=f"to forget {fact.text!r}: {reason if record is None else 'it is pinned'}")
+    if record is not None and record.pinned:
+        record, reason = None, "it is pinned"
+    if record is not None and record.manually_saved and reason == NAMED:
+        record, reason = None, f"it was saved on purpose; say the whole statement: {record.text!r}"
+    if record is None:
+        return Decision(event="NONE", reason=f"to forget {fact.text!r}: {reason}")
     return Decision(event="DELETE", target=record.id, reason=reason)
 
 
@@ -213,6 +220,8 @@ class _Reading:
         speakers = (fact.metadata.get("name"), record.metadata.get("name"))
         if not same_subject(fact.text, record.text) or (all(speakers) and speakers[0] != speakers[1]):
             return "the new fact is about somebody else"
+        if not may_replace(fact.text, record.text):
+            return "nothing tells that both are about the same thing"
         return None
 
     def _holds(self, record: MemoryRecord, fact: Fact) -> bool:
@@ -226,8 +235,12 @@ class _Reading:
         return held == 1 or held > self.needed_support
 
     def _forget(self, fact: Fact, record: MemoryRecord | None, reason: str) -> None:
-        if record is None or record.pinned or record.manually_saved or record.id in self.retired:
-            reason = f"to forget {fact.text!r}: nothing that a model may retire is meant"
+        request = str(fact.metadata[FORGET])
+        kept = record is None or record.pinned or record.manually_saved or record.id in self.retired
+        if record is None or kept or not concerns(request, record):
+            said = find_forgotten(request, ())[1]
+            reason = said if said == TOO_MUCH else "nothing that a model may retire is meant"
+            reason = f"to forget {fact.text!r}: {reason}"
             self.decided[fact.key] = Decision(event="NONE", reason=reason, by="model")
         else:
             self.retired.add(record.id)
@@ -236,7 +249,7 @@ class _Reading:
     def _delete(self, fact: Fact | None, record: MemoryRecord | None, reason: str) -> None:
         if record is None:
             self.refused.append(Decision(event="NONE", reason="a deletion that names no known memory", by="model"))
-        elif fact is not None and fact.key not in self.decided and related(fact.text, record.text):
+        elif fact is not None and fact.key not in self.decided and may_replace(fact.text, record.text):
             self._update(fact, record, reason)
         else:
             self.unpaired.append(record)
@@ -245,7 +258,7 @@ class _Reading:
         """Give each deletion the new fact that replaces it; one without stays undone."""
         for record in self.unpaired:
             free = [fact for fact in self.facts if not is_request(fact) and self._is_added(fact)]
-            fact = next((fact for fact in free if related(fact.text, record.text)), None)
+            fact = next((fact for fact in free if may_replace(fact.text, record.text)), None)
             if fact is None or self._objection(fact, record):
                 self.warnings.append(f"{record.text!r} stays: the model deleted it, and nothing replaces it")
                 self.refused.append(Decision(event="NONE", reason="a deletion without a replacement", by="model"))

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from langmem_plus.prompts import PointKind, Summary, SummaryPoint
 from langmem_plus.records import Decision, MemoryRecord
-from langmem_plus.remember.rules import find_forgotten, replaces
+from langmem_plus.remember.forgetting import find_forgotten
+from langmem_plus.remember.rules import replaces
 from langmem_plus.remember.sentences import ends_question, sentences
 from langmem_plus.remember.simhash import near_duplicate
 from langmem_plus.remember.statements import Statement, find_statements, forget_requests

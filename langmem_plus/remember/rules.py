@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Sequence
 
-from langmem_plus.records import MemoryRecord
 from langmem_plus.remember.quantities import find_quantity
 from langmem_plus.remember.sentences import LONGEST_STATEMENT
 from langmem_plus.remember.simhash import NEGATIONS
@@ -131,32 +129,29 @@ def _core(text: str) -> list[str]:
     return [word for word in words(text) if word not in _WEAK]
 
 
-def find_forgotten(request: str, known: Sequence[MemoryRecord]) -> tuple[MemoryRecord | None, str]:
-    """The one record that a request to forget means, and why; no record where none or several could be meant."""
-    wanted = set(tokens(request))
-    slot = find_slot(request)
-    exact = [record for record in known if set(tokens(record.text)) == wanted]
-    same = [record for record in known if slot and _fills(record, slot.attribute, slot.value)]
-    holding = [record for record in known if wanted and wanted <= set(tokens(record.text))]
-    for found in (exact, same, holding):
-        if len(found) == 1:
-            return found[0], "the user asked to forget it"
-        if len(found) > 1:
-            return None, f"{len(found)} memories could be meant"
-    return None, "nothing known is meant"
+def may_replace(new: str, old: str) -> bool:
+    """Whether two statements are so much about the same thing that a model may let one replace the other.
 
-
-def _fills(record: MemoryRecord, attribute: str, value: str) -> bool:
-    slot = find_slot(record.text)
-    return slot is not None and slot.attribute == attribute and slot.value == value
-
-
-def related(a: str, b: str) -> bool:
-    """Whether two statements have something to do with each other: a word, a name or a slot in common."""
-    if (set(tokens(a)) - _NO_TOPIC) & (set(tokens(b)) - _NO_TOPIC):
+    They fill the same slot, rules would do it, both say what "my boat" is, or they share two content words that make up
+    half of the shorter one. One common word is chance.
+    """
+    one, other = find_slot(new), find_slot(old)
+    if one is not None and other is not None:
+        if one.same_slot(other):
+            return True
+        if not {one.attribute.split()[0], other.attribute.split()[0]} & _LOOSE:
+            return False
+    if replaces(new, old):
         return True
-    one, other = find_slot(a), find_slot(b)
-    return one is not None and other is not None and one.same_slot(other)
+    mine, theirs = set(tokens(new)) - _NO_TOPIC, set(tokens(old)) - _NO_TOPIC
+    shared = len(mine & theirs)
+    if shared >= _SHARED and 2 * shared >= min(len(mine), len(theirs)):
+        return True
+    first, second = _OWN_IS.match(canonical(new)[1]), _OWN_IS.match(canonical(old)[1])
+    if first is None or second is None:
+        return False
+    same_digits = bool(re.search(r"\d", first["value"])) == bool(re.search(r"\d", second["value"]))
+    return first["of"].casefold() == second["of"].casefold() and same_digits
 
 
 def same_subject(a: str, b: str) -> bool:
@@ -165,6 +160,9 @@ def same_subject(a: str, b: str) -> bool:
     return one == other or one in b.casefold() or other in a.casefold()
 
 
+_LOOSE = frozenset(("opinion", "preference", "favourite"))  # slots of what is said of many things
+_SHARED = 2
+_OWN_IS = re.compile(r"(?:my|our) (?P<of>[^,;]{2,40}?) (?:is|are) (?P<value>.+)", re.IGNORECASE)
 _NO_TOPIC = frozenset(tokens("user users really also now new name named")) | STOP_WORDS
 
 

@@ -29,10 +29,10 @@ _FILLING = """
 actually anyway basically btw certainly definitely generally honestly just kinda literally maybe okay please pretty
 quite really simply so sort truly very well yeah yes halt eben ja doch mal wirklich vraiment bien muy pues bueno
 """
-_LOCATING = "to from before after above below over under up down"
+LOCATING = frozenset(("to", "from", "before", "after", "above", "below", "over", "under", "up", "down"))
 NEGATIONS = frozenset(_DENYING.split())
 # Words that may come and go without changing what a sentence says.
-_NEUTRAL = (STOP_WORDS | frozenset(_FILLING.split())) - NEGATIONS - frozenset(_LOCATING.split())
+_NEUTRAL = (STOP_WORDS | frozenset(_FILLING.split())) - NEGATIONS - LOCATING
 
 _ADDRESS = re.compile(
     r"(?<![\w.+-])[\w.+-]{1,99}@[\w-]+\.[\w.]+|https?://\S+|www\.\S+|(?<!\w)[@#]\w+|"

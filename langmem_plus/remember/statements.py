@@ -10,7 +10,15 @@ import re
 from dataclasses import dataclass
 
 from langmem_plus.prompts import FactKind
-from langmem_plus.remember.asked import ASKED, ASKED_AFTER, FORGET, UNWANTED, UNWANTED_AFTER
+from langmem_plus.remember.asked import (
+    ASKED,
+    ASKED_AFTER,
+    FORGET,
+    FORGET_ALL,
+    FORGET_IDIOM,
+    UNWANTED,
+    UNWANTED_AFTER,
+)
 from langmem_plus.remember.cues import CUES
 from langmem_plus.remember.reported import without_reports
 from langmem_plus.remember.sentences import (
@@ -70,6 +78,8 @@ _RELATIVE = re.compile(
     r"\b(?:[A-Z][\w'’-]+|my [\w-]+(?: [A-Z][\w'’-]+)?),? who (?:\w+ )?"
     r"(?:prefers|likes|loves|hates|dislikes|enjoys|avoids|is allergic to|lives|works|can['’]t stand) [^,.;:?!]+"
 )
+_AND_THAT = re.compile(r",? and (?:that )?(?=(?:I|my|we|our)\b)")
+_POLITE_END = re.compile(r",? (?:please|thanks|thank you|bitte)[.!]?$|吧[。.!！]?$", re.IGNORECASE)
 _SHORTEST = 3  # words of a statement, or pairs of Chinese characters
 
 
@@ -98,10 +108,14 @@ def forget_requests(text: str) -> list[str]:
     found = []
     for sentence in sentences(text):
         clause = strip_lead(sentence)
+        if everything := FORGET_ALL.match(clause):
+            found.append(_trim(everything["what"]))
+            continue
         match = FORGET.match(clause)
-        if match and len(words(clause[match.end() :])) > 1:
-            found.append(_trim(clause[match.end() :]))
-    return found
+        said = _POLITE_END.sub("", clause[match.end() :]) if match else ""
+        if len(words(said)) and not FORGET_IDIOM.search(said):
+            found += [_trim(part) for part in _AND_THAT.split(said)]
+    return [request for request in found if len(words(request)) > 1]
 
 
 def _wanted(said: list[str]) -> list[str]:
@@ -125,7 +139,7 @@ def _wanted(said: list[str]) -> list[str]:
 
 def _of_sentence(sentence: str) -> list[Statement]:
     whole = strip_lead(sentence)
-    if FORGET.match(whole):
+    if FORGET_ALL.match(whole) or ((match := FORGET.match(whole)) and not FORGET_IDIOM.search(whole, match.end())):
         return []
     if asked := _asked(whole):
         return [asked]

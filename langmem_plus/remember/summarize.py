@@ -17,7 +17,7 @@ from langgraph.store.base import PutOp
 from langmem_plus.config import MemoryConfig
 from langmem_plus.errors import ConfigError
 from langmem_plus.prompts import Summary, render_summary
-from langmem_plus.records import TURN_ROLES, Decision, Fact, MemoryRecord, MemoryReport, Scope, summary_key
+from langmem_plus.records import FORGOTTEN, TURN_ROLES, Decision, Fact, MemoryRecord, MemoryReport, Scope, summary_key
 from langmem_plus.remember.decide import FORGET, is_request, retire
 from langmem_plus.remember.extract import in_order
 from langmem_plus.remember.points import amend, extract_points, points_of, read_points, write_points
@@ -152,7 +152,8 @@ class _Thread:
         for role in TURN_ROLES:
             wanted = {"role": role, "thread_id": self.scope.thread_id, "status": "active"}
             spoken += yield from list_records(namespace, wanted)
-        turns = uncovered(spoken, old, config.summary_source_max_turns)
+        told = [turn for turn in spoken if not turn.metadata.get(FORGOTTEN)]
+        turns = uncovered(told, old, config.summary_source_max_turns)
         if not is_due(turns, config):
             return False
         points = yield from self._points(read_points(old), turns, warnings)

@@ -2,9 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from langmem_plus.records import MemoryRecord
 from langmem_plus.remember.quantities import find_quantity
-from langmem_plus.remember.rules import ended_statement, find_forgotten, replaces, same_subject
+from langmem_plus.remember.rules import ended_statement, replaces, same_subject
 from langmem_plus.remember.slots import canonical, find_slot
 
 
@@ -182,21 +181,6 @@ def test_canonical_statements_name_their_subject() -> None:
     assert canonical("By the way, the user's wife is Anne.") == ("user", "my wife is Anne")
     assert canonical("Anne's dog is Rex") == ("anne", "my dog is Rex")
     assert canonical("用户住在上海")[0] == "user"
-
-
-def known(*texts: str) -> list[MemoryRecord]:
-    """Records with these texts."""
-    return [MemoryRecord(id=text, text=text, user_id="u") for text in texts]
-
-
-def test_a_request_to_forget_means_one_record_or_none() -> None:
-    """The best match, only where it is the only one."""
-    records = known("I work at Acme", "My phone number is 555", "My dog is Rex", "My dog Rex likes the sea")
-    assert find_forgotten("I work at Acme", records)[0] == records[0]
-    assert find_forgotten("my phone number", records)[0] == records[1]
-    assert find_forgotten("my dog", records) == (None, "2 memories could be meant")
-    assert find_forgotten("my boat", records)[0] is None
-    assert find_forgotten("it", records)[0] is None
 
 
 def test_a_quantity_is_the_one_number_of_a_statement() -> None:

@@ -222,7 +222,7 @@ def test_reminiscence_asks_for_nothing(turn: str) -> None:
     [
         ("Please forget that I work at Acme.", ["I work at Acme."]),
         ("Forget my phone number", ["my phone number"]),
-        ("Forget what I told you about Anne and the boat.", []),
+        ("Forget what I told you about Anne and the boat.", ["Anne and the boat."]),
         ("Vergiss, dass ich in Köln wohne.", ["ich in Köln wohne."]),
         ("Oublie que j'habite à Lyon.", ["j'habite à Lyon."]),
         ("Olvida que vivo en Madrid.", ["vivo en Madrid."]),

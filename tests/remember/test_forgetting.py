@@ -1,0 +1,126 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from langmem_plus.records import FORGOTTEN, MemoryRecord
+from langmem_plus.remember.forgetting import TOO_MUCH, find_forgotten, says
+from langmem_plus.remember.statements import find_statements, forget_requests
+
+
+def known(*texts: str) -> list[MemoryRecord]:
+    """Records with these texts."""
+    return [MemoryRecord(id=text, text=text, user_id="u") for text in texts]
+
+
+MEANT = [
+    ("I live in Lyon", "I live in Lyon."),
+    ("I live in Lyon", "I moved to Lyon"),
+    ("ich in Lyon wohne.", "Ich wohne in Lyon."),
+    ("我住在北京", "我住在北京。"),
+    ("my phone number", "My phone number is 555"),
+    ("where I live", "I live in Lyon"),
+    ("my job", "I work at Acme"),
+    ("my wife", "My wife is Anne"),
+    ("Lyon", "I live in Lyon"),
+    ("I'm allergic to nuts", "I am allergic to nuts."),
+]
+NOT_MEANT = [
+    ("I live in Lyon", "I live in Lyon with my wife Anne"),
+    ("I live in Lyon", "I live in Paris"),
+    ("I live in Lyon", "My sister lives in Lyon"),
+    ("I live in Lyon", "She lives in Lyon"),
+    ("I like tea", "I don't like tea"),
+    ("I prefer tea over coffee", "I prefer coffee over tea"),
+    ("nuts", "I am allergic to nuts"),
+    ("my umbrella", "My umbrella is red"),
+    ("my keys", "I left my keys at Anne's"),
+    ("my preferences", "I prefer short answers"),
+    ("coming", "I am coming to the party in May"),
+    ("everything about my home", "I live in Lyon"),
+    ("it", "I live in Lyon"),
+]
+
+
+@pytest.mark.parametrize(("request_", "text"), MEANT)
+def test_a_request_means_the_record_that_says_just_that(request_: str, text: str) -> None:
+    """The whole statement, or the slot that the record fills and nothing else."""
+    records = known(text, "I like jazz")
+    assert find_forgotten(request_, records)[0] == records[0]
+
+
+@pytest.mark.parametrize(("request_", "text"), NOT_MEANT)
+def test_one_word_in_common_means_nothing(request_: str, text: str) -> None:
+    """Nor does a record that says more, says it of somebody else, or says the opposite."""
+    found, reason = find_forgotten(request_, known(text))
+    assert found is None
+    assert reason
+
+
+def test_where_several_could_be_meant_none_is() -> None:
+    """The reason tells how many."""
+    records = known("My dog is Rex", "My dog Rex likes the sea")
+    assert find_forgotten("my dog", records) == (None, "2 memories could be meant")
+
+
+def test_everything_is_more_than_rules_forget() -> None:
+    """The request is read, undone, and told."""
+    (request_,) = forget_requests("Please forget everything about my job.")
+    assert find_forgotten(request_, known("My job"))[1] == TOO_MUCH
+    assert forget_requests("Delete everything you know about me.") == ["everything you know about me."]
+
+
+@pytest.mark.parametrize(
+    "turn",
+    [
+        *("Forget the nuts.", "Forget the milk", "forget about it", "Forget it.", "Forget that!", "Forget that noise."),
+        *("I always forget my umbrella.", "Did you forget that I live in Lyon?", "I forgot my keys."),
+        *("Forget my wife for a moment.", "Forget my diet, let's order pizza.", "Forget the garden for now."),
+        *("Forget all that, what about the kitchen?", "Don't forget my birthday.", "Delete my last commit."),
+        *("Remove my name from the list.", "All my friends like tea.", "Forget the boat, I have a car."),
+        *("Forget that I live in Lyon for a second.", "Never forget that I love you."),
+    ],
+)
+def test_figures_of_speech_ask_for_nothing(turn: str) -> None:
+    """What is no statement, is for now, or is about something else than memory."""
+    assert forget_requests(turn) == []
+
+
+@pytest.mark.parametrize(
+    ("turn", "asked"),
+    [
+        ("Please forget that I live in Lyon.", ["I live in Lyon."]),
+        ("Forget that I live in Lyon and that I work at Acme.", ["I live in Lyon", "I work at Acme."]),
+        ("Forget the fact that my wife is Anne, please.", ["my wife is Anne"]),
+        ("Forget what I said about my job.", ["my job."]),
+        ("Delete from memory that I like tea.", ["I like tea."]),
+        ("Can you forget where I live?", ["where I live"]),
+        ("Stop remembering my phone number.", ["my phone number."]),
+    ],
+)
+def test_requests_are_read_one_statement_after_another(turn: str, asked: list[str]) -> None:
+    """In the user's words; nothing of them is stored as a fact."""
+    assert forget_requests(turn) == asked
+    assert find_statements(turn, 5) == []
+
+
+def test_what_says_it_too_is_found_whoever_says_it() -> None:
+    """All words of it, or the same slot and value in a reply."""
+    for turn in ("I live in Lyon.", "You live in Lyon!", "OK, noted that you moved to Lyon.", "In Lyon, where I live"):
+        assert says(turn, "I live in Lyon"), turn
+    for turn in ("The weather in Lyon?", "You live in Rome", "My sister lives in Rome", ""):
+        assert not says(turn, "I live in Lyon"), turn
+
+
+def test_what_was_forgotten_does_not_come_back_through_turns(person: Any) -> None:
+    """Source, reply and request are withheld, other turns aren't; saying it again makes it known again."""
+    ann = person()
+    ann.say("I live in Lyon.")
+    ann.say("I like jazz.")
+    ann.say("Forget that I live in Lyon.")
+    assert ann.texts() == ["I like jazz."]
+    turns = {turn.text: bool(turn.metadata.get(FORGOTTEN)) for turn in ann.records(role="user")}
+    assert turns == {"I live in Lyon.": True, "I like jazz.": False, "Forget that I live in Lyon.": True}
+    ann.say("I live in Lyon again.")
+    assert "I live in Lyon again." in ann.texts()
