@@ -64,15 +64,10 @@ class MemoryConfig(BaseSettings):
     durable: bool = _knob("store", False, "Flush files and folders to the disk before a put returns.")
     open_namespaces: int = _knob("store", 64, "Namespace databases kept open at a time.", ge=1, le=4096)
     embed_batch: int = _knob("store", 64, "Texts embedded in one call when a backlog is worked off.", ge=1, le=4096)
-    embed_failures: int = _knob(
-        "store", 3, "Failures of the embedder in a row after which it is left alone for a while.", ge=1, le=1000
-    )
+    embed_timeout: float = _knob("store", 20.0, "Seconds that a remote embedder has for one call.", gt=0, le=3600)
+    embed_failures: int = _knob("store", 3, "Failed calls in a row after which the embedder rests.", ge=1, le=1000)
     embed_pause_seconds: float = _knob(
-        "store",
-        30.0,
-        "Seconds that it, or a text it refuses, is left alone at first, then twice as long.",
-        gt=0,
-        le=86_400,
+        "store", 30.0, "Seconds of its first rest, and before a refused text's second try.", gt=0, le=86_400
     )
     keyword_pool: int = _knob("store", 1000, "Keyword matches that a search ranks in each view.", ge=1, le=100_000)
     window_weight: float = _knob(

@@ -226,7 +226,12 @@ class NamedEmbeddings(Embeddings):
         # Checking the length sends token ids, which other servers don't read, and makes tiktoken fetch its ranks with
         # no time-out; so texts are cut here instead.
         self._clips = True
-        settings: dict[str, Any] = {"check_embedding_ctx_length": False}
+        # A store does its own waiting and trying again: nobody is to wait for several time-outs in a row.
+        settings: dict[str, Any] = {
+            "check_embedding_ctx_length": False,
+            "timeout": self._config.embed_timeout,
+            "max_retries": 0,
+        }
         if base_url:
             settings["base_url"] = base_url
             if not os.environ.get("OPENAI_API_KEY"):

@@ -285,6 +285,15 @@ async def test_a_server_is_sent_texts(by: str, monkeypatch: pytest.MonkeyPatch) 
         assert 0 < counter().count(sent[3][1]) <= OPENAI_MAX_TOKENS
 
 
+def test_a_server_that_hangs_is_waited_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For as long as the settings say, not for the client's ten minutes, three times over."""
+    monkeypatch.setenv("OPENAI_API_KEY", "x")
+    found = made("openai:any", embed_timeout=7)
+    assert isinstance(found, NamedEmbeddings)
+    client: Any = found.resolve()
+    assert (client.request_timeout, client.max_retries) == (7, 0)
+
+
 def test_function_embedders_are_langgraphs() -> None:
     """What wraps a function is what LangGraph's ensure_embeddings makes, and passes through it."""
     found = made(letters)

@@ -252,3 +252,23 @@ def test_scores_are_spread_over_rows(index: Index) -> None:
     rows = catalog.select(None)
     assert [str(x) for x in catalog.spread(rows, [(ids[2], 2.5), (999, 1.0)]).tolist()] == ["nan", "nan", "2.5"]
     assert np.isnan(catalog.spread(rows, [])).all()
+
+
+def test_vectors_of_another_size_wait_to_be_made_anew(index: Index) -> None:
+    """As soon as the embedder's size is known to be another; until then they are the ones to compare with."""
+    _put(index, "old", 1.0, 0.0)
+    catalog = Catalog(MODEL)
+    catalog.refresh(index)
+    assert _cosines(catalog, index, 1.0, 0.0) == {"old": (1.0, 1.0)}
+    catalog.refresh(index, 3)
+    assert catalog.waiting == [text_hash("old")]
+    _put(index, "new", 0.0, 0.0, 1.0)
+    catalog.refresh(index, 3)
+    assert catalog.waiting == [text_hash("old")]
+    with index.writing_vectors():
+        index.vectors.put(MODEL, {text_hash("old"): np.float32([0, 1, 0]).tobytes()})
+    catalog.refresh(index, 3)
+    assert catalog.waiting == []
+    assert _cosines(catalog, index, 0.0, 1.0, 0.0) == {"old": (1.0, 1.0), "new": (0.0, 0.0)}
+    catalog.refresh(index)
+    assert catalog.waiting == []

@@ -8,7 +8,6 @@ import pytest
 
 from langmem_plus.store.markdown.describe import describe, own_texts, searched_texts, texts_at
 from langmem_plus.store.markdown.entry import Entry
-from langmem_plus.store.refused import text_hash
 
 NOW = "2026-11-28T09:00:00.000000Z"
 
@@ -98,9 +97,3 @@ def test_an_active_turn_has_a_place_in_its_thread(value: dict[str, Any], place: 
 def test_a_users_turn_waits_for_its_facts(changes: dict[str, Any], pending: bool) -> None:
     """Until it is extracted."""
     assert _describe({"role": "user", "status": "active", "extracted": False, **changes}).pending is pending
-
-
-def test_equal_texts_have_one_vector() -> None:
-    """And broken text has one, too."""
-    assert text_hash("tea") == text_hash("tea") != text_hash("tea ")
-    assert len(text_hash("\ud800")) == 16

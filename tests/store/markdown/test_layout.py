@@ -133,6 +133,10 @@ def test_a_namespace_is_found_by_its_folder(tmp_path_factory: pytest.TempPathFac
     (layout.folder(namespace) / "items").mkdir(parents=True)
     (layout.folder(namespace) / "items" / "k.md").touch()
     assert list(layout.find_namespaces()) == [(namespace, True)]
+    assert [layout.is_namespace(namespace[:end]) for end in range(1, len(namespace) + 1)][::-1] == [
+        True,
+        *[False] * (len(namespace) - 1),
+    ]
     assert layout.root in layout.folder(namespace).parents
 
 

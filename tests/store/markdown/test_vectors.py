@@ -69,3 +69,10 @@ def test_the_texts_of_items_come_with_their_vectors(index: Index) -> None:
     assert index.vectors.of_items(0, "m") == [(first, tea, b"1234"), (first, milk, None), (second, tea, b"1234")]
     _drop(index, "a")
     assert index.vectors.of_items(0, "m") == [(second, tea, b"1234")]
+
+
+def test_a_vector_of_another_size_is_not_the_one_that_is_known(index: Index) -> None:
+    """Where the size is told."""
+    index.vectors.put("m", {b"a": b"1234", b"b": b"12345678"})
+    assert index.vectors.known("m", [b"a", b"b"]) == {b"a", b"b"}
+    assert index.vectors.known("m", [b"a", b"b"], 2) == {b"b"}
