@@ -60,20 +60,28 @@ def reply_turn(messages: Sequence[BaseMessage], memory_turn: int | None) -> tupl
     return max(memory_turn or 0, len(places), 1), 1, list(messages[start:])
 
 
-def event_id(messages: Sequence[BaseMessage], config: RunnableConfig) -> str | None:
+def event_id(messages: Sequence[BaseMessage], config: RunnableConfig, memory_turn: int | None = None) -> str | None:
     """What tells this call from others of its thread, where the turn's number doesn't.
 
     Without a checkpointer it is the id of the user's last message: nothing counts the thread's turns then, and nothing
     is replayed; a parent that retries hands in the message that it has, with its id, and whoever says the same words in
-    another call says them again. With one that lasts, it is None: the number tells, and a replay from before the input
-    gives the message another id, but is the same event. One in memory counts, and replays, only what is in it: it is
-    that checkpointer.
+    another call says them again. A graph that calls this one as a node with a single message, and keeps the thread to
+    itself, counts nothing for it either. With a checkpointer that lasts, it is None: the number tells, and a replay
+    from before the input gives the message another id, but is the same event. One in memory counts, and replays, only
+    what is in it: it is that checkpointer.
+
+    Args:
+        messages: what is known of the thread.
+        config: the run's configuration.
+        memory_turn: the number of the turn, where it was counted.
     """
-    values = (config.get("configurable") or {}).values()
-    saver = next((value for value in values if isinstance(value, BaseCheckpointSaver)), None)
-    if saver is not None:
-        return _LIVES.setdefault(saver, uuid.uuid4().hex) if isinstance(saver, InMemorySaver) else None
-    return next((message.id for message in reversed(messages) if isinstance(message, HumanMessage)), None)
+    values = config.get("configurable") or {}
+    spoken = [message for message in messages if isinstance(message, HumanMessage)]
+    saver = next((value for value in values.values() if isinstance(value, BaseCheckpointSaver)), None)
+    nested = "|" in str(values.get("checkpoint_ns") or "")
+    if saver is None or (nested and len(spoken) == 1 and (memory_turn or 1) == 1):
+        return spoken[-1].id if spoken else None
+    return _LIVES.setdefault(saver, uuid.uuid4().hex) if isinstance(saver, InMemorySaver) else None
 
 
 def make_turns(
@@ -191,13 +199,15 @@ def record_user_node(services: Services) -> Runnable[MemoryState, Update]:
 
     def run(state: MemoryState, config: RunnableConfig) -> Update:
         turn, new = prepare(state, config)
-        event, scope = event_id(new, config), services.find_scope(config) if new else None
+        event = event_id(state.get("messages") or [], config, state.get("memory_turn"))
+        scope = services.find_scope(config) if new else None
         count = record(services, scope, new, "user", turn, event=event) if scope else 0
         return {"memory_turn": turn, **_counted("turns_recorded", count)}
 
     async def arun(state: MemoryState, config: RunnableConfig) -> Update:
         turn, new = prepare(state, config)
-        event, scope = event_id(new, config), services.find_scope(config) if new else None
+        event = event_id(state.get("messages") or [], config, state.get("memory_turn"))
+        scope = services.find_scope(config) if new else None
         count = await arecord(services, scope, new, "user", turn, event=event) if scope else 0
         return {"memory_turn": turn, **_counted("turns_recorded", count)}
 
@@ -218,7 +228,7 @@ def record_assistant_node(services: Services) -> Runnable[MemoryState, Update]:
         if prepared is None:
             return {}
         scope, reply, turn, position = prepared
-        event = event_id(state.get("messages") or [], config)
+        event = event_id(state.get("messages") or [], config, state.get("memory_turn"))
         count = record(services, scope, reply, "assistant", turn, position, event)
         return {"memory_turn": turn, **_counted("replies_recorded", count)}
 
@@ -227,7 +237,7 @@ def record_assistant_node(services: Services) -> Runnable[MemoryState, Update]:
         if prepared is None:
             return {}
         scope, reply, turn, position = prepared
-        event = event_id(state.get("messages") or [], config)
+        event = event_id(state.get("messages") or [], config, state.get("memory_turn"))
         count = await arecord(services, scope, reply, "assistant", turn, position, event)
         return {"memory_turn": turn, **_counted("replies_recorded", count)}
 

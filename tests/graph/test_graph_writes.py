@@ -4,7 +4,7 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
-from langgraph.graph import START, StateGraph
+from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command, RetryPolicy, interrupt
 
 from langmem_plus.graph import create_memory_graph
@@ -175,6 +175,20 @@ def test_a_retry_by_a_parent_writes_once(store, config, run_config, counts, with
     answer = parent.invoke(say("My wife is called Anne"), run_config())
     assert [message.text for message in answer["messages"]] == ["My wife is called Anne", "Hello"]
     assert counts(store) == {"user": 1, "assistant": 1, "memory": 1}
+
+
+def test_a_parent_that_keeps_the_thread_to_itself(store, config, run_config, counts, saver):
+    """A node that hands in the last message alone: the same words in a later run are said again."""
+    inner = create_memory_graph(ScriptedChatModel(then="ok"), store=store, config=config)
+
+    def talk(state):
+        return {"messages": inner.invoke({"messages": state["messages"][-1:]})["messages"][-1:]}
+
+    builder = StateGraph(MessagesState).add_node("talk", talk).add_edge(START, "talk")
+    parent = builder.compile(checkpointer=saver)
+    for _ in range(3):
+        parent.invoke(say("yes"), run_config())
+    assert counts(store) == {"user": 3, "assistant": 3}
 
 
 def test_a_fork_is_another_conversation(store, config, run_config, counts, saver):
