@@ -79,7 +79,23 @@ _DATE = (
     r"\d{1,2}/\d{1,2}|(?:19|20)\d\d\b)"
 )
 
+_DOSE = (
+    r"\b(?:\d+(?:[.,]\d+)?\s?(?:mg|milligrams?|mcg|µg|micrograms?|g|grams?|ml|IU)|"
+    r"(?:\d+|one|two|three|half an?) (?:units?|drops?|puffs?|tablets?|pills?|capsules?))\b"
+)
+_MEDICINE = (
+    r"(?:medication|medicine|pills?|insulin|antibiotics?|antidepressants?|statins?|blood thinners?|beta[- ]blockers?|"
+    r"painkillers?|supplements?|vitamins?|birth control|inhaler|steroids?|chemo(?:therapy)?)"
+)
+
 _ENGLISH = (
+    _cue(
+        "fact",
+        5,
+        rf"{_I}{_ADV}(?:tak(?:e|es|ing)|on|us(?:e|es|ing)|inject(?:ing)?|need|prescribed|given|put on|swallow) "
+        rf"(?:[\w%-]+ ){{0,4}}?(?:{_DOSE}|{_MEDICINE}\b)",
+    ),
+    _cue("fact", 5, r"(?:(?:my|our|the) (?:doctor|gp|dentist|psychiatrist|cardiologist)|I was) (?:has )?prescribed\b"),
     _cue(
         "instruction",
         7,

@@ -9,6 +9,7 @@ from langmem_plus.prompts import FactKind
 Announcement: TypeAlias = tuple[FactKind, int, str]
 
 GERMAN: tuple[Announcement, ...] = (
+    ("fact", 5, r"ich nehme (?:\w+ ){0,3}?\d+(?:[.,]\d+)?\s?(?:mg|µg|g|ml|IE|Tabletten?|Tropfen)\b"),
     ("fact", 6, r"(?:ich heiße|mein (?:\w+)?name ist|nenn(?:e|t)? mich)\b"),
     (
         "instruction",
@@ -59,6 +60,7 @@ GERMAN: tuple[Announcement, ...] = (
     ("fact", 4, r"ich \w+ (?:\w+ ){0,6}?(?:nicht mehr|kein\w* .* mehr)\b"),
 )
 FRENCH: tuple[Announcement, ...] = (
+    ("fact", 5, r"je prends (?:\w+ ){0,3}?\d+(?:[.,]\d+)?\s?(?:mg|µg|g|ml|UI|comprimés?|gouttes?)\b"),
     ("fact", 6, r"(?:je m['’]appelle|mon nom est|appelle(?:z)?-moi)\b"),
     (
         "instruction",

@@ -84,8 +84,8 @@ def decide_forgetting(fact: Fact, known: Sequence[MemoryRecord]) -> Decision:
     record, reason = find_forgotten(str(fact.metadata[FORGET]), known)
     if record is not None and record.pinned:
         record, reason = None, "it is pinned"
-    if record is not None and record.manually_saved and reason == NAMED:
-        record, reason = None, f"it was saved on purpose; say the whole statement: {record.text!r}"
+    elif record is not None and record.manually_saved and reason == NAMED:
+        reason, record = f"it was saved on purpose; say the whole statement: {record.text!r}", None
     if record is None:
         return Decision(event="NONE", reason=f"to forget {fact.text!r}: {reason}")
     return Decision(event="DELETE", target=record.id, reason=reason)

@@ -1,4 +1,4 @@
-"""What the user reports of somebody else's words: "my friend says: I live in Paris" is nothing that the user says."""
+"""Words that aren't the user's own: "my friend says: I live in Paris", a text to translate, a role that is played."""
 
 from __future__ import annotations
 
@@ -13,6 +13,59 @@ _SAYS = (
     r"sag(?:t|te|en|ten)|gesagt|mein(?:t|te)|schr(?:ieb|eibt)|geschrieben|erzähl(?:t|te)|dit|écrit|raconte|répond|"
     r"dice|dijo|dicho|escribe|escribió|cuenta)"
 )
+_TASK = (
+    r"(?:translat|rewrit|rephras|paraphras|proof-?read|correct|edit|fix|summari[sz]|shorten|simplif|analy[sz]|improv|"
+    r"polish|pars|convert|format|writ|compos|draft|classif|continu|complet|transcrib|spell-?check|grammar-?check|explain|"
+    r"review|critique|extract|reply to|respond to|answer|repeat|quote|read|übersetz|schreib|korrigier|verbesser|"
+    r"fass|tradui|écri|corrig|résum|traduc|traduz|escrib|resum|翻译|改写|润色|总结|写)\w*"
+)
+# A task whose material follows: "Translate to German: …".
+_TASKED = re.compile(
+    rf"(?:^|(?<=[.!?] ))[ \t]*(?:(?:ok(?:ay)?|now|hi|hello|hey|so|and|then|please|bitte|kindly|"
+    rf"(?:can|could|would|will) you(?: please)?|"
+    rf"I(?:['’]d| would) like you to|help me(?: to)?|I (?:want|need) you to|请|帮我)[,!. ]*)*"
+    rf"{_TASK}[^:：\n\"“«`]{{0,120}}(?:[:：]|(?=[\"“«`„]))",
+    re.IGNORECASE | re.MULTILINE,
+)
+# A text that is handed over: "Here is my essay: …", "Text: …", an e-mail with its head.
+_TEXT = (
+    r"(?:text|essay|article|e-?mail|message|document|story|passage|paragraph|letter|poem|lyrics|transcript|input|quote|"
+    r"draft|chapter|bio(?:graphy)?|sentences?|excerpt|dialogue|script|review|post|example|sample|prompt|speech)"
+)
+_HANDED = re.compile(
+    rf"^[ \t]*(?:(?:here(?:['’]s| is| are)|this is|below is|(?:see )?the following(?: is)?|"
+    rf"(?:a |the |my |this )?)[ \t]*"
+    rf"(?:[\w'’-]+ ){{0,3}}?{_TEXT}\b[^:：\n.]{{0,40}}[:：])",
+    re.IGNORECASE | re.MULTILINE,
+)
+_HEAD = r"(?:From|To|Subject|Cc|Date|Sent|Von|An|Betreff):"
+_MAIL = re.compile(
+    rf"^[ \t]*(?:{_HEAD} .*\n[ \t]*{_HEAD} |"
+    r"-{2,} ?(?:Original|Forwarded) message|On .{5,80} wrote:[ \t]*$|Dear [A-Z][\w. ]{1,30},[ \t]*$)",
+    re.MULTILINE,
+)
+# From here on somebody else is "I", to the end of the turn.
+_PLAYED = re.compile(
+    r"\b(?:role-?[- ]?play\w*|pretend\w*|make-believe|in character|imagine (?:that )?(?:I|we|you)(?:['’]\w+)?\b|"
+    r"let['’]s (?:play|imagine|say|act)|suppose (?:that )?(?:I|we)\b|"
+    r"(?:write|tell|invent|make up|continue) (?:me |us )?(?:an? |the |this |my )?(?:\w+ ){0,2}?(?:story|tale|poem|song|"
+    r"joke|novel|fable|dialogue|monologue|scene|limerick|haiku|fan ?fiction)|"
+    r"in (?:my|the|this|our|a) (?:\w+ )?(?:story|novel|game|dream|script|screenplay|poem|song|play|role)\b,? "
+    r"(?=I|my|we)|"
+    r"here(?:['’]s| is) a (?:\w+ )?(?:joke|riddle|story|poem)|rollenspiel|stell dir vor|tu so als|jeu de rôle|"
+    r"fais semblant|juego de rol)\b|角色扮演|假装",
+    re.IGNORECASE,
+)
+_KIDDING = re.compile(
+    r"(?<!not )(?<!n['’]t )\b(?:just |only )?(?:kidding|joking)\b|\bjk\b|(?<!\S)/s$|\bsarcasm\b", re.IGNORECASE
+)
+# A sentence in quotation marks or in code, by somebody who says "I".
+_QUOTED_SELF = re.compile(
+    r"(?:^|(?<=[.!?:;,\n] )|(?<=\n))[\"“„«「『`](?=(?:I|I['’]\w+|my|we|our|ich|mein\w*|wir|je|j['’]\w+|yo|mi|我)\b)"
+    r"[^\"“”„«»「」『』`\n]{3,500}[\"“”»」』`](?!,? ?(?:I|ich|we|as I)\b)",
+    re.IGNORECASE | re.MULTILINE,
+)
+_PARAGRAPH = re.compile(r"\n[ \t]*\n")
 _OPENING = '"“„«「『'
 _CLOSING = {'"': '"', "“": "”", "„": "“”", "«": "»", "「": "」", "『": "』"}
 _WHO = (
@@ -51,7 +104,7 @@ def without_reports(text: str) -> str:
     'I like tea. \\n'
     """
     kept, start = [], 0
-    for first, last in sorted(_spans(text)):
+    for first, last in sorted([*_spans(text), *_materials(text)]):
         if first >= start:
             kept.append(text[start:first])
             start = last
@@ -67,6 +120,45 @@ def _spans(text: str) -> Iterator[tuple[int, int]]:
         own = _OWN.search(match["who"]) or (not match["who"] and match["also"] in ("I", "ich", "we", "wir"))
         if not own and not _is_asked(text, match.start()):
             yield match.span("words")
+
+
+def _materials(text: str) -> Iterator[tuple[int, int]]:
+    """What the user hands over or plays: a task's material, a pasted text, quoted sentences, and a role."""
+    for match in (*_TASKED.finditer(text), *_HANDED.finditer(text)):
+        if not _is_asked(text, match.end()):
+            yield match.end(), _end_of_material(text, match.end())
+    for match in _QUOTED_SELF.finditer(text):
+        if not _is_asked(text, match.start()):
+            yield match.span()
+    if mail := _MAIL.search(text):
+        yield mail.start(), len(text)
+    if played := _PLAYED.search(text):
+        start = max(text.rfind(mark, 0, played.start()) for mark in (".", "!", "?", "\n"))
+        yield start + 1, len(text)
+
+
+def _end_of_material(text: str, start: int) -> int:
+    """Quoted material ends with its quotation mark; on the task's own line, with the paragraph; else with the turn."""
+    line = text[start : (text.find("\n", start) + 1 or len(text) + 1) - 1]
+    if not line.strip():
+        return len(text)
+    opening = start + len(line) - len(line.lstrip())
+    if text[opening] in '"“„«「『':
+        return _end(text, start)
+    paragraph = _PARAGRAPH.search(text, start)
+    return paragraph.start() if paragraph else len(text)
+
+
+def without_jokes(sentences: list[str]) -> list[str]:
+    """The sentences without those that are meant as a joke; "just kidding" alone means the one before."""
+    kept: list[str] = []
+    for sentence in sentences:
+        joke = _KIDDING.search(sentence)
+        if joke is None:
+            kept.append(sentence)
+        elif len(sentence) - len(joke[0]) < _LOOK_BACK // 4:
+            kept = kept[:-1]
+    return kept
 
 
 def _end(text: str, start: int) -> int:

@@ -20,7 +20,7 @@ from langmem_plus.remember.asked import (
     UNWANTED_AFTER,
 )
 from langmem_plus.remember.cues import CUES
-from langmem_plus.remember.reported import without_reports
+from langmem_plus.remember.reported import without_jokes, without_reports
 from langmem_plus.remember.sentences import (
     LONGEST_STATEMENT,
     clauses,
@@ -96,7 +96,7 @@ class Statement:
 def find_statements(text: str, limit: int) -> list[Statement]:
     """The statements of a turn, at most ``limit``: the weightiest, in the order in which they were said."""
     found: dict[str, Statement] = {}
-    for sentence in _wanted(sentences(without_reports(own_words(text)))):
+    for sentence in _wanted(without_jokes(sentences(without_reports(own_words(text))))):
         for statement in _of_sentence(sentence):
             found.setdefault(statement.text, statement)
     ranked = sorted(found.values(), key=lambda item: (not item.asked, -item.weight))[:limit]
