@@ -153,20 +153,19 @@ class Index(Connection):
         sql = f"SELECT rowid, -rank FROM {table} WHERE {table} MATCH ? ORDER BY rank LIMIT ?"
         return list(self.db.execute(sql, (query, limit)))
 
-    def match_weighted(self, table: str, weights: Mapping[str, float]) -> Matches:
-        """As `match`, with a weight for each term instead of its rarity in this index alone; in no order.
+    def match_terms(self, table: str, terms: Iterable[str]) -> list[Matches]:
+        """As `match`, for each term apart, all of them in no order, and with 1 for the rarity of a term.
 
-        One index of a search over many would else give most points for words that are rare in it by accident.
+        For a search over many indexes: one alone would else give most points for words that are rare in it by accident.
         """
         total = self.db.execute(f"SELECT count(*) FROM {table}_docsize").fetchone()[0]
-        scores: dict[int, float] = {}
-        for term, weight in weights.items():
+        matches = []
+        for term in terms:
             sql = f"SELECT rowid, -rank FROM {table} WHERE {table} MATCH ?"
             found = list(self.db.execute(sql, (f'"{term}"',)))
             own = max(math.log((total - len(found) + 0.5) / (len(found) + 0.5)), _LEAST_RARITY)
-            for row_id, score in found:
-                scores[row_id] = scores.get(row_id, 0.0) + score / own * weight
-        return list(scores.items())
+            matches.append([(row_id, score / own) for row_id, score in found])
+        return matches
 
     def frequencies(self, terms: Iterable[str]) -> tuple[int, dict[str, int]]:
         """The number of items, and of those that hold each term."""

@@ -3,22 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from langmem_plus.store.markdown.catalog import Catalog
 from langmem_plus.store.markdown.index import Index, Matches, rarity
-from langmem_plus.store.search import Floats, Leg
+from langmem_plus.store.search import Floats, Ids, Leg
 
 
 @dataclass(frozen=True)
 class Found:
-    """What a namespace found: raw scores, and which index their ids belong to."""
+    """What a namespace found.
+
+    Attributes:
+        leg: raw scores of its items; the words' only when they are weighed.
+        words, windows: their keyword scores, shape (terms, n), or (1, n) for all terms together; NaN for no match.
+        identity: which index their ids belong to.
+        total: the number of items there.
+        held: how many of them hold each term.
+    """
 
     leg: Leg
+    words: Floats
+    windows: Floats
     identity: int
+    total: int
+    held: Mapping[str, int]
+
+    @staticmethod
+    def nothing() -> Found:
+        """What is found where nothing is."""
+        none = np.empty((0, 0), np.float32)
+        return Found(Leg.empty(), none, none, 0, 0, {})
+
+    def weighed(self, weights: Floats) -> Leg:
+        """The leg, with a weight for each row of the keyword scores."""
+        columns = {}
+        for name, scores in (("words", self.words), ("windows", self.windows)):
+            sums = np.nansum(scores * weights[: len(scores), None], axis=0, dtype=np.float64).astype(np.float32)
+            columns[name] = np.where(np.isfinite(scores).any(axis=0), sums, np.float32(np.nan))
+        return replace(self.leg, **columns)
 
 
 @dataclass(frozen=True)
@@ -29,20 +55,46 @@ class Details:
     coverage: Mapping[int, float]
 
 
-def make_leg(
-    catalog: Catalog, words: Matches, windows: Matches, query: Floats | None, condition: Mapping[str, Any] | None
-) -> Leg:
-    """The scores of the items that have any and can meet a filter."""
+def find_items(
+    index: Index,
+    catalog: Catalog,
+    terms: Sequence[str],
+    query: Floats | None,
+    condition: Mapping[str, Any] | None,
+    pool: int | None,
+) -> Found:
+    """The items that match a search in any way and can meet its filter.
+
+    Args:
+        index: the index, in one state.
+        catalog: in step with it.
+        terms: the distinct words.
+        query: the question's vector.
+        condition: the filter.
+        pool: the keyword matches that are ranked in each view, by the rarity of the terms here; None where terms will
+            be weighed by their rarity elsewhere, too.
+    """
     rows = catalog.select(condition)
-    columns = [catalog.spread(rows, words), catalog.spread(rows, windows)]
-    if query is None:
-        columns += [np.full(len(rows), np.nan, np.float32)] * 2
-    else:
-        columns += catalog.cosines(rows, query)
-    found = np.isfinite(columns[0]) | np.isfinite(columns[1]) | np.isfinite(columns[2])
+    words, windows = (
+        _spread(catalog, rows, index.match_terms(table, terms) if pool is None else [index.match(table, terms, pool)])
+        for table in ("words", "windows")
+    )
+    none = np.full(len(rows), np.nan, np.float32)
+    cosine, window_cosine = (none, none) if query is None else catalog.cosines(rows, query)
+    found = np.isfinite(words).any(axis=0) | np.isfinite(windows).any(axis=0) | np.isfinite(cosine)
     # Newer first among equals: the fusion keeps the order of the rows.
     kept = np.flatnonzero(found)[::-1]
-    return Leg(catalog.ids(rows[kept]), *(column[kept] for column in columns))
+    leg = Leg(catalog.ids(rows[kept]), none[kept], none[kept], cosine[kept], window_cosine[kept])
+    total, held = index.frequencies(terms) if pool is None else (0, {})
+    return Found(leg, words[:, kept], windows[:, kept], index.identity, total, held)
+
+
+def _spread(catalog: Catalog, rows: Ids, matches: Sequence[Matches]) -> Floats:
+    scores = np.full((len(matches), len(rows)), np.nan, np.float32)
+    for row, found in enumerate(matches):
+        if found:
+            scores[row] = catalog.spread(rows, found)
+    return scores
 
 
 def make_details(

@@ -20,12 +20,12 @@ from langmem_plus.store.markdown.describe import Description, describe
 from langmem_plus.store.markdown.files import Namespace, Stamp, journals
 from langmem_plus.store.markdown.index import REMOVED, UNREADABLE, Index, Row, narrowed
 from langmem_plus.store.markdown.layout import Layout
-from langmem_plus.store.markdown.legs import Details, Found, make_details, make_leg
+from langmem_plus.store.markdown.legs import Details, Found, find_items, make_details
 from langmem_plus.store.markdown.planning import Step, Write
 from langmem_plus.store.markdown.sync import bring_in_step
 from langmem_plus.store.markdown.windows import write_windows
 from langmem_plus.store.refused import text_hash
-from langmem_plus.store.search import Floats, Leg, matches
+from langmem_plus.store.search import Floats, matches
 
 logger = logging.getLogger(__name__)
 
@@ -289,35 +289,22 @@ class OpenNamespace:
 
         self._use(write)
 
-    def frequencies(self, terms: Sequence[str]) -> tuple[int, dict[str, int]]:
-        """The number of items, and of those that hold each term."""
-        nothing = (0, dict.fromkeys(terms, 0))
-        return self._use(lambda index: self._in_step(index).frequencies(terms)) if self.exists else nothing
-
     def search(
-        self,
-        terms: Sequence[str],
-        query: Floats | None,
-        condition: Mapping[str, Any] | None,
-        weights: Mapping[str, float] | None,
+        self, terms: Sequence[str], query: Floats | None, condition: Mapping[str, Any] | None, *, apart: bool
     ) -> Found:
-        """The raw scores of the items that can meet a filter; ``weights`` of the terms where several namespaces are
-        searched.
+        """The raw scores of the items that can meet a filter; those of the distinct terms ``apart`` where several
+        namespaces are searched.
         """
+        # What a filter leaves may rank far down, so with one the words' ranking isn't cut.
+        pool = None if apart else -1 if condition else self._config.keyword_pool
 
         def read(index: Index) -> Found:
             self._in_step(index)
             with index.reading():
                 self._refresh(index)
-                # What a filter leaves may rank far down, so with one the words' ranking isn't cut.
-                pool = -1 if condition else self._config.keyword_pool
-                words, windows = (
-                    index.match(table, terms, pool) if weights is None else index.match_weighted(table, weights)
-                    for table in ("words", "windows")
-                )
-                return Found(make_leg(self._catalog, words, windows, query, condition), index.identity)
+                return find_items(index, self._catalog, terms, query, condition, pool)
 
-        return self._use(read) if self.exists else Found(Leg.empty(), 0)
+        return self._use(read) if self.exists else Found.nothing()
 
     def load(self, ids: Sequence[int], identity: int) -> dict[int, Row]:
         """Items by their ids in the index of that identity; none where it was built anew since."""

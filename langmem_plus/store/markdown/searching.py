@@ -15,6 +15,7 @@ from langmem_plus.config import MemoryConfig
 from langmem_plus.records import parse_time
 from langmem_plus.store.markdown.files import Namespace
 from langmem_plus.store.markdown.index import Row, rarity
+from langmem_plus.store.markdown.legs import Found
 from langmem_plus.store.markdown.namespace import OpenNamespace
 from langmem_plus.store.search import Floats, Fused, RankedItem, fuse, matches
 from langmem_plus.text import tokens
@@ -101,9 +102,11 @@ class _Ranked:
         config: MemoryConfig,
     ) -> None:
         self._rooms, self._filter = rooms, op.filter
-        weights = _common_rarity(rooms, terms) if len(rooms) > 1 else None
-        self._found = [room.search(terms, query, op.filter, weights) for room in rooms]
-        legs = [found.leg for found in self._found]
+        terms = list(dict.fromkeys(terms))
+        # Each namespace is visited once: of many, most have to be opened for it.
+        self._found = [room.search(terms, query, op.filter, apart=len(rooms) > 1) for room in rooms]
+        weights = _common_rarity(self._found, terms) if len(rooms) > 1 else np.ones(1, np.float32)
+        legs = [found.weighed(weights) for found in self._found]
         self._ids = np.concatenate([leg.ids for leg in legs]) if legs else np.empty(0, np.int64)
         self._ends = np.cumsum([len(leg.ids) for leg in legs])
         self.stale = False
@@ -136,11 +139,11 @@ class _Ranked:
                     yield int(position), self._rooms[owner], row, value
 
 
-def _common_rarity(rooms: Sequence[OpenNamespace], terms: Sequence[str]) -> dict[str, float]:
+def _common_rarity(found: Sequence[Found], terms: Sequence[str]) -> Floats:
     """How rare each term is in all the namespaces together."""
-    counts = [room.frequencies(terms) for room in rooms]
-    held = {term: sum(found[term] for _, found in counts) for term in dict.fromkeys(terms)}
-    return rarity(sum(total for total, _ in counts), held)
+    held = {term: sum(one.held.get(term, 0) for one in found) for term in terms}
+    rarities = rarity(sum(one.total for one in found), held)
+    return np.asarray([rarities[term] for term in terms], np.float32)
 
 
 def _ranked_items(chosen: Sequence[Chosen], fused: Fused, terms: list[str], query: Floats | None) -> list[SearchItem]:

@@ -144,18 +144,19 @@ def test_rarity_is_above_zero_and_falls(index: Index) -> None:
     assert rarity(*index.frequencies([])) == {}
 
 
-def test_matches_may_be_weighted(index: Index) -> None:
-    """By weights from elsewhere instead of the rarity of each term here: BM25 all the same."""
+def test_terms_may_be_matched_apart(index: Index) -> None:
+    """Without the rarity of each term here, which is taken from elsewhere: BM25 all the same."""
     for n, text in enumerate(["tea milk", "tea tea honey", "wine", "tea"]):
         _put(index, f"k{n}", {"text": text})
-    found = dict(index.match_weighted("words", {"tea": 2.0, "milk": 1.0, "nothing": 9.0}))
+    tea, milk, nothing = (dict(found) for found in index.match_terms("words", ["tea", "milk", "nothing"]))
     length = (2 + 3 + 1 + 1) / 4
 
     def bm25(times: int, words: int) -> float:
         return times * 2.2 / (times + 1.2 * (0.25 + 0.75 * words / length))
 
-    assert found == pytest.approx({1: 3 * bm25(1, 2), 2: 2 * bm25(2, 3), 4: 2 * bm25(1, 1)})
-    assert index.match_weighted("windows", {}) == []
+    assert tea == pytest.approx({1: bm25(1, 2), 2: bm25(2, 3), 4: bm25(1, 1)})
+    assert (milk, nothing) == (pytest.approx({1: bm25(1, 2)}), {})
+    assert index.match_terms("windows", []) == []
 
 
 def test_drops_are_remembered_for_a_while(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:

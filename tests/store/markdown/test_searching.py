@@ -260,8 +260,8 @@ def test_a_result_that_is_rewritten_while_it_is_found_is_not_lost(
         store.put(ns, key, record(key, f"green tea {key}"))
     search, rewrites = OpenNamespace.search, iter([True])
 
-    def rewritten(self: OpenNamespace, *args: Any) -> Any:
-        found = search(self, *args)
+    def rewritten(self: OpenNamespace, *args: Any, **options: Any) -> Any:
+        found = search(self, *args, **options)
         if next(rewrites, False):
             store.put(ns, "a", record("a", "green tea anew"))
         return found
@@ -279,8 +279,8 @@ def test_ids_of_an_index_that_was_built_anew_are_not_taken_for_others(
     store.put(ns, "k0", record("k0", "white milk"))
     search, deletions = OpenNamespace.search, iter([True])
 
-    def deleted(self: OpenNamespace, *args: Any) -> Any:
-        found = search(self, *args)
+    def deleted(self: OpenNamespace, *args: Any, **options: Any) -> Any:
+        found = search(self, *args, **options)
         if next(deletions, False):
             for path in (root / ".index").iterdir():
                 path.unlink()
