@@ -133,7 +133,11 @@ class Indexing(ContractBase):
     def test_39_a_wrong_embedding_writes_nothing(
         self, opened: Opener, embedder: BagOfWordsEmbeddings, fault: Literal["count", "dims"]
     ) -> None:
-        """When the embedder gives too few vectors, or vectors of another length, the whole batch isn't written."""
+        """When the embedder gives too few vectors, or vectors of another length, the whole batch isn't written.
+
+        So it is where vectors alone rank, and an item without one would never be found. A store that also ranks by
+        words may write it without its vector instead; open it for this test as it ranks by vectors alone.
+        """
         store = opened(index_for(embedder))
         embedder.fail = fault
         with pytest.raises(Exception, match=r".+"):
