@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
-import logging
-import os
 import sys
 from dataclasses import asdict
+from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.text import Text
 
 from langmem_plus.cli import conversation, evaluation
+from langmem_plus.cli.options import (
+    MOST,
+    ConfigOption,
+    JsonOption,
+    PathOption,
+    SpaceOption,
+    ThreadOption,
+    UserOption,
+    check_model,
+    file_parts,
+    open_client,
+    open_reader,
+    read_config,
+)
 from langmem_plus.cli.output import (
     console,
     errors,
@@ -22,20 +34,9 @@ from langmem_plus.cli.output import (
     print_json,
     record_sheet,
     record_table,
-    warnings,
+    warn,
 )
-from langmem_plus.client import MemoryClient
-from langmem_plus.config import GROUPS, MemoryConfig, knob_group
-from langmem_plus.errors import (
-    ConfigError,
-    EmbeddingError,
-    ImportFileError,
-    LangMemPlusError,
-    ModelAnswerError,
-    ModelCallError,
-    NotFoundError,
-    StoreError,
-)
+from langmem_plus.config import GROUPS, knob_group
 from langmem_plus.importers import read_messages
 from langmem_plus.providers import inventory
 from langmem_plus.records import TURN_ROLES, Role, Scope, utc_now
@@ -46,45 +47,29 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Memory for LangGraph agents, in Markdown files that you can read and edit.",
     epilog="Exit codes: 0 done · 1 nothing found · 2 wrong usage · 3 setting, identity or package · 4 file or store · "
-    "5 model or embedder.",
+    "5 model or embedder · 70 a mistake in this program.",
 )
 
-PathOption = Annotated[
-    Path | None, typer.Option("--path", "-p", help="The memory folder.", show_default="memory_path of the settings")
-]
-ConfigOption = Annotated[Path | None, typer.Option("--config", "-c", help="A TOML file with settings.")]
-UserOption = Annotated[str, typer.Option("--user", "-u", envvar="LANGMEM_PLUS_USER", help="Whose memory.")]
-SpaceOption = Annotated[str, typer.Option("--space", "-s", help="Which part of it.")]
-ThreadOption = Annotated[str | None, typer.Option("--thread", "-t", help="Which conversation.")]
-JsonOption = Annotated[bool, typer.Option("--json", help="JSON for programs instead of tables.")]
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        console.print(f"langmem-plus {version('langmem-plus')}")
+        raise typer.Exit
 
 
-def _config(file: Path | None, **changes: object) -> MemoryConfig:
-    config = MemoryConfig.from_toml(file) if file else MemoryConfig()
-    return config.replace(**changes) if changes else config
-
-
-def _client(path: Path | None, config: MemoryConfig) -> MemoryClient:
-    return MemoryClient(path or config.memory_path, config=config)
-
-
-def _reader(path: Path | None, config: MemoryConfig, scope: Scope, as_json: bool) -> MemoryClient:
-    """Open the memory for a command that only reads: where a folder's name was mistyped, none is made."""
-    folder = path or config.memory_path
-    if folder.is_dir():
-        return MemoryClient(folder, config=config)
-    if as_json:
-        print_json([])
-    raise NotFoundError(
-        f"there is no memory of {scope.user_id!r}: the folder {str(folder)!r} doesn't exist. Name another with --path, "
-        "or add something first."
-    )
+@app.callback()
+def common(
+    wanted: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and end.")
+    ] = False,
+) -> None:
+    """Memory for LangGraph agents, in Markdown files that you can read and edit."""
 
 
 @app.command()
 def demo(path: PathOption = None, config: ConfigOption = None) -> None:
     """Watch an agent learn facts in one thread and use them in another, and see why."""
-    settings = _config(config)
+    settings = read_config(config)
     conversation.demo(path or settings.memory_path, settings)
 
 
@@ -99,8 +84,8 @@ def chat(
     path: PathOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Talk to an agent that remembers you. /why shows what was recalled, /memories all facts, /quit ends."""
-    settings = _config(config, **({"model": model} if model else {}))
+    """Talk to an agent that remembers you. /why shows what was recalled and why, /memories all facts, /quit ends."""
+    settings = check_model(read_config(config, **({"model": model} if model else {})))
     own = f"chat-{int(utc_now().timestamp() * 1000):x}"  # turns are counted anew in each session, so each is a thread
     conversation.chat(path or settings.memory_path, settings, user, space, thread or own)
 
@@ -120,7 +105,8 @@ def add(
         text = sys.stdin.read()
     if not text.strip():
         raise typer.BadParameter("it is empty: there is nothing to remember.", param_hint="TEXT")
-    with _client(path, _config(config, background=False)) as client:
+    settings = check_model(read_config(config, background=False))
+    with open_client(path, settings) as client:
         records = client.add(text, user_id=user, space=space, thread_id=thread)
         waiting = [r for r in records if client.get(r.id, user_id=user, space=space).extracted is False]
         ids = {record.id for record in records}
@@ -132,11 +118,11 @@ def add(
     else:
         console.print(record_table([*records, *facts]))
     if waiting:
-        raise ModelCallError(
-            "the text is stored word for word, but no facts could be drawn out of it; that is tried again at the next "
-            "start. Check the model with `langmem-plus doctor`."
+        warn(
+            "the text is stored word for word, but no facts could be drawn out of it yet; that is tried again at the "
+            "next start, so don't add it again. Check the model with `langmem-plus doctor`."
         )
-    if not facts and not as_json:
+    elif not facts and not as_json:
         console.print("Kept word for word; no fact was drawn out of it.", style="dim")
 
 
@@ -146,13 +132,13 @@ def search(
     user: UserOption,
     space: SpaceOption = "default",
     thread: ThreadOption = None,
-    k: Annotated[int | None, typer.Option("-k", help="How many hits.", min=1, show_default="top_k")] = None,
+    k: Annotated[int | None, typer.Option("-k", help="How many hits.", min=1, max=MOST, show_default="top_k")] = None,
     path: PathOption = None,
     config: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Find memories, best first, with the score of each stage."""
-    with _reader(path, _config(config), Scope(user, space), as_json) as client:
+    with open_reader(path, read_config(config), Scope(user, space), as_json) as client:
         hits = client.search(query, user_id=user, space=space, thread_id=thread, k=k)
     if as_json:
         print_json([hit_json(hit) for hit in hits])
@@ -168,20 +154,25 @@ def list_records(
     user: UserOption,
     space: SpaceOption = "default",
     thread: ThreadOption = None,
-    role: Annotated[str | None, typer.Option("--role", "-r", help="memory, user, assistant, summary, …")] = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="How many records.")] = 50,
+    role: Annotated[
+        str, typer.Option("--role", "-r", help="memory (facts), user, assistant, summary, archive, document, or all.")
+    ] = "memory",
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=MOST, help="How many records.")] = 50,
     path: PathOption = None,
     config: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List memories, newest first."""
-    with _reader(path, _config(config), Scope(user, space), as_json) as client:
-        wanted: Role | None = role  # type: ignore[assignment]  # the client checks it and names the roles
+    """List facts, newest first; --role all lists what was said, too. Tables cut long texts, --json doesn't."""
+    with open_reader(path, read_config(config), Scope(user, space), as_json) as client:
+        wanted: Role | None = None if role == "all" else role  # type: ignore[assignment]  # the client checks it
         records = client.list(user_id=user, space=space, thread_id=thread, role=wanted, limit=limit)
+        others = not records and wanted and client.list(user_id=user, space=space, thread_id=thread, limit=1)
     if as_json:
         print_json([record.to_value() for record in records])
     elif records:
         console.print(record_table(records))
+    elif others:
+        errors.print(f"No record of the role {role!r} in the space {space!r} of {user!r}; --role all lists the others.")
     else:
         errors.print(f"Nothing is stored in the space {space!r} of {user!r}.")
     raise typer.Exit(0 if records else 1)
@@ -197,7 +188,7 @@ def show(
     as_json: JsonOption = False,
 ) -> None:
     """Show everything about one memory, and the file it lives in."""
-    with _reader(path, _config(config), Scope(user, space), as_json) as client:
+    with open_reader(path, read_config(config), Scope(user, space), as_json) as client:
         record = client.get(record_id, user_id=user, space=space)
         file = client.path_of(record)
     if as_json:
@@ -225,7 +216,7 @@ def import_file(
     counts = {"conversations": len(conversations), "messages": 0, "stored": 0, "skipped": 0}
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with (
-        _client(path, _config(config)) as client,
+        open_client(path, check_model(read_config(config))) as client,
         Progress(*columns, console=errors, transient=True, disable=as_json) as progress,
     ):
         total = sum(len(conversation.messages) for conversation in conversations)
@@ -255,9 +246,10 @@ def import_file(
 
 
 @app.command()
-def doctor(config: ConfigOption = None, as_json: JsonOption = False) -> None:
-    """Show what is in use, what is missing, and how to get it."""
-    parts = inventory(_config(config))
+def doctor(path: PathOption = None, config: ConfigOption = None, as_json: JsonOption = False) -> None:
+    """Show what is in use, what is missing, how to get it, and which memory files can't be read."""
+    settings = read_config(config)
+    parts = [*inventory(settings), *file_parts(path or settings.memory_path, settings)]
     if as_json:
         print_json([asdict(part) for part in parts])
         return
@@ -267,7 +259,7 @@ def doctor(config: ConfigOption = None, as_json: JsonOption = False) -> None:
 @app.command("config")
 def show_config(config: ConfigOption = None, as_json: JsonOption = False) -> None:
     """List every setting with its value and what it does."""
-    settings = _config(config)
+    settings = read_config(config)
     values = settings.model_dump(mode="json")
     if as_json:
         print_json(values)
@@ -278,29 +270,3 @@ def show_config(config: ConfigOption = None, as_json: JsonOption = False) -> Non
 
 
 app.add_typer(evaluation.app, name="eval")
-
-
-def main() -> None:
-    """Run the command line; an error becomes one line on standard error and an exit code."""
-    logging.getLogger("langmem_plus").addHandler(warnings)
-    try:
-        app()
-    except BrokenPipeError:
-        # The reader has gone (`… | head`): nothing is left to say, also not while the interpreter closes its files.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except LangMemPlusError as error:
-        errors.print(Text.assemble(("error", "bold red"), f" {type(error).__name__}: {error}"), soft_wrap=True)
-        sys.exit(_exit_code(error))
-    sys.exit(0)
-
-
-def _exit_code(error: LangMemPlusError) -> int:
-    if isinstance(error, NotFoundError):
-        return 1
-    if isinstance(error, ConfigError):
-        return 3
-    if isinstance(error, StoreError | ImportFileError):
-        return 4
-    if isinstance(error, ModelAnswerError | ModelCallError | EmbeddingError):
-        return 5
-    return 3

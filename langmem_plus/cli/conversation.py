@@ -23,6 +23,7 @@ from langmem_plus.graph import create_memory_graph
 from langmem_plus.providers import QuotingChatModel, make_chat_model
 from langmem_plus.records import MemoryReport
 
+HELP = "/why shows what was recalled and why (/why all: everything), /memories all facts, /quit ends."
 DEMO_USER = "sam"
 DEMO: tuple[tuple[str, tuple[str, ...]], ...] = (
     (
@@ -139,13 +140,13 @@ def chat(path: Path, config: MemoryConfig, user: str, space: str, thread: str) -
         _introduce(talk, path)
         report = MemoryReport()
         while (message := _read()) is not None:
-            if message == "/why":
-                for line in report_lines(report, all_choices=True):
+            if message in ("/why", "/why all"):
+                for line in report_lines(report, everything=message.endswith("all")):
                     console.print(line)
             elif message == "/memories":
                 console.print(record_table(client.list(user_id=user, space=space, role="memory")))
             elif message.startswith("/"):
-                console.print("/why shows what was recalled, /memories all facts, /quit ends.", style="dim")
+                console.print(HELP, style="dim")
             elif message:
                 report = talk.say(message)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import re
+import sys
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -16,8 +17,11 @@ from rich.text import Text
 from langmem_plus.records import Choice, MemoryHit, MemoryRecord, MemoryReport
 
 STAGES = ("words", "dense", "cosine", "coverage", "relevance", "recency", "importance")
+WHY = ("total", "relevance", "recency", "importance")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _HALF = re.compile(r"[\ud800-\udfff]")
+THREAD_WIDTH = 12  # of a thread's id in a list
+CLIPPED = 72  # characters of a memory's text where it is told why it was chosen
 _STYLES = {"memory": "green", "user": "cyan", "assistant": "magenta", "summary": "yellow"}
 
 # What is printed is mostly other people's text: nothing in it is markup.
@@ -27,7 +31,9 @@ errors = Console(markup=False, highlight=False, emoji=False, stderr=True)
 
 def print_json(data: Any) -> None:
     """One JSON document on standard output, without colours or line wrapping."""
-    text = json.dumps(data, ensure_ascii=False, indent=2)
+    # A terminal that can't show a character gets its escape, which is the same JSON.
+    anything = (getattr(sys.stdout, "encoding", None) or "utf-8").lower().replace("-", "") in ("utf8", "utf16")
+    text = json.dumps(data, ensure_ascii=not anything, indent=2)
     # Half of a surrogate pair can't be printed; its escape is the same JSON.
     print(_HALF.sub(lambda m: f"\\u{ord(m[0]):04x}", text))  # noqa: T201 - this is the program's output
 
@@ -41,6 +47,11 @@ class LineHandler(logging.Handler):
 
 
 warnings = LineHandler()
+
+
+def warn(text: str) -> None:
+    """One line of warning on standard error."""
+    errors.print(Text.assemble(("warning", "yellow"), " ", one_line(text)), soft_wrap=True)
 
 
 def hit_json(hit: MemoryHit) -> dict[str, Any]:
@@ -69,20 +80,23 @@ def hit_table(hits: Sequence[MemoryHit]) -> Table:
 
 
 def record_table(records: Sequence[MemoryRecord]) -> Table:
-    """Records as a list."""
+    """Records as a list, one line each: long texts are cut to the width of the terminal."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("id", "role", "said", "importance"):
         table.add_column(name, no_wrap=True, justify="right" if name == "importance" else "left")
     table.add_column("text", ratio=1)
-    table.add_column("thread", no_wrap=True)
+    table.add_column("thread", no_wrap=True, max_width=THREAD_WIDTH, overflow="ellipsis")
     for record in records:
         mark = " 📌" if record.pinned else ""
+        cut = speaker_text(record)
+        # Said of the text, not of the column: of columns that don't wrap all would give way, not this one alone.
+        cut.no_wrap, cut.overflow = True, "ellipsis"
         table.add_row(
             record.id[:8],
             role_text(record.role),
-            f"{record.said_at:%Y-%m-%d %H:%M}",
+            f"{record.said_at:%Y-%m-%d}",
             f"{record.importance:.1f}{mark}",
-            speaker_text(record),
+            cut,
             record.thread_id or "",
         )
     return table
@@ -116,32 +130,51 @@ def record_sheet(record: MemoryRecord) -> Table:
     return table
 
 
-def report_lines(report: MemoryReport, *, all_choices: bool = False, brief: bool = False) -> list[Text]:
-    """A recall's report in a few lines: the plan, what was recalled and why, what was left out, the time it took.
+def report_lines(report: MemoryReport, *, everything: bool = False, brief: bool = False) -> list[Text]:
+    """A recall's report in a few lines: the plan, what was recalled and why, and what was left out.
 
     Args:
         report: the report of a run.
-        all_choices: also tell each record that was left out, instead of their number by reason.
+        everything: whole texts, each record that was left out instead of their number by reason, and the time it took.
         brief: tell what was recalled and why, and nothing else.
     """
+    if report.strategy is None and not report.choices:
+        return [Text("Nothing was recalled yet: say something first.", style="dim")] if not brief else []
     lines = [Text.assemble(("plan       ", "dim"), f"{report.strategy} – {report.reason}")]
     left_out = [choice for choice in report.choices if not choice.kept]
-    lines += [_choice_line("recalled   ", "green", choice) for choice in report.choices if choice.kept]
+    lines += [
+        _choice_line("recalled   ", "green", choice, everything, WHY[:1] if brief else WHY)
+        for choice in report.choices
+        if choice.kept
+    ]
+    warned = [Text.assemble(("warning    ", "yellow"), one_line(warning)) for warning in report.warnings]
     if brief:
-        return lines[1:] + [Text.assemble(("warning    ", "yellow"), warning) for warning in report.warnings]
-    if all_choices:
-        lines += [_choice_line("left out   ", "dim", choice) for choice in left_out]
+        return lines[1:] + warned
+    if everything:
+        lines += [_choice_line("left out   ", "dim", choice, everything) for choice in left_out]
     elif left_out:
         reasons = Counter(choice.reason.split(":")[0].split(" (")[0] for choice in left_out)
         counted = "; ".join(f"{number} × {reason}" for reason, number in reasons.most_common())
-        lines.append(Text.assemble(("left out   ", "dim"), (counted, "dim")))
-    lines.extend(Text.assemble(("warning    ", "yellow"), warning) for warning in report.warnings)
-    if report.milliseconds:
+        lines.append(Text.assemble(("left out   ", "dim"), (f"{counted} (/why all tells each)", "dim")))
+    lines += warned
+    if everything and report.milliseconds:
         stages = " · ".join(f"{name} {ms:.1f}" for name, ms in report.milliseconds.items())
         lines.append(Text.assemble(("ms         ", "dim"), (stages, "dim")))
     return lines
 
 
-def _choice_line(label: str, style: str, choice: Choice) -> Text:
-    total = f" ({choice.scores['total']:.2f})" if "total" in choice.scores else ""
-    return Text.assemble((label, style), one_line(choice.text), (f" – {choice.reason}{total}", "dim"))
+def clip(text: str, limit: int = CLIPPED) -> str:
+    """The text on one line, cut to a bounded length.
+
+    >>> clip("a long story", 8)
+    'a long …'
+    """
+    line = one_line(text)
+    return line if len(line) <= limit else f"{line[: limit - 1]}…"
+
+
+def _choice_line(label: str, style: str, choice: Choice, everything: bool, stages: Sequence[str] = WHY) -> Text:
+    text = one_line(choice.text) if everything else clip(choice.text)
+    scores = [f"{name} {choice.scores[name]:.2f}" for name in stages if name in choice.scores]
+    why = f" – {choice.reason}" + (f" ({', '.join(scores)})" if scores else "")
+    return Text.assemble((label, style), text, (why, "dim"))

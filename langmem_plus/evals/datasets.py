@@ -48,6 +48,6 @@ def read_locomo_questions(path: str | Path) -> list[Question]:
             for sample in samples
             for qa in sample["qa"]
         ]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise ImportFileError(f"{path}: not a LoCoMo file with questions ({type(error).__name__}: {error}).") from error
     return [question for question in questions if question.evidence]

@@ -1,4 +1,7 @@
-"""Retrieval metrics, pure. Gold and ranking are ids; a ranking is best first."""
+"""Retrieval metrics, pure. Gold and ranking are ids; a ranking is best first, and holds each id once.
+
+Without gold every measure is 0: nothing could be found.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ def recall_at(gold: Collection[str], ranking: Sequence[str], k: int) -> float:
     >>> recall_at({"a", "b"}, ["x", "a", "b"], 2)
     0.5
     """
-    return len(set(gold) & set(ranking[:k])) / len(set(gold))
+    return len(set(gold) & set(ranking[: max(k, 0)])) / len(set(gold)) if gold else 0.0
 
 
 def reciprocal_rank(gold: Collection[str], ranking: Sequence[str]) -> float:
@@ -32,5 +35,6 @@ def ndcg_at(gold: Collection[str], ranking: Sequence[str], k: int) -> float:
     >>> ndcg_at({"a"}, ["a", "x"], 2)
     1.0
     """
-    gained = sum(1 / math.log2(rank + 1) for rank, found in enumerate(ranking[:k], 1) if found in gold)
-    return gained / sum(1 / math.log2(rank + 1) for rank in range(1, min(len(set(gold)), k) + 1))
+    gained = sum(1 / math.log2(rank + 1) for rank, found in enumerate(ranking[: max(k, 0)], 1) if found in gold)
+    best = sum(1 / math.log2(rank + 1) for rank in range(1, min(len(set(gold)), k) + 1))
+    return gained / best if best else 0.0

@@ -15,6 +15,7 @@ from statistics import fmean, median
 from typing import Any
 
 from langmem_plus.client import MemoryClient
+from langmem_plus.errors import ImportFileError
 from langmem_plus.evals.datasets import Question, read_locomo_questions
 from langmem_plus.evals.metrics import ndcg_at, recall_at, reciprocal_rank
 from langmem_plus.importers import read_messages
@@ -68,7 +69,7 @@ def evidence_ranking(hits: Sequence[MemoryHit], gold: Collection[str]) -> list[s
 def evaluate_recall(
     client: MemoryClient, questions: Sequence[Question], step: Callable[[int], None] = lambda n: None
 ) -> RecallResult:
-    """Ask every question and compare the hits with its evidence."""
+    """Ask every question, of which there is one at least, and compare the hits with its evidence."""
     rows: list[tuple[float, float, float, float]] = []
     took: list[float] = []
     for question in questions:
@@ -85,5 +86,12 @@ def evaluate_recall(
 
 
 def read_questions(path: str | Path) -> list[Question]:
-    """The questions that `evaluate_recall` asks."""
-    return [question for question in read_locomo_questions(path) if question.category in CATEGORIES]
+    """The questions that `evaluate_recall` asks.
+
+    Raises:
+        ImportFileError: the file isn't LoCoMo's, or has no such question.
+    """
+    found = [question for question in read_locomo_questions(path) if question.category in CATEGORIES]
+    if not found:
+        raise ImportFileError(f"{path}: there is no question of the categories 1 to 4 whose evidence is named.")
+    return found

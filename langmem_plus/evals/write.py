@@ -249,7 +249,7 @@ def evaluate_file(path: str | Path, config: MemoryConfig | None = None) -> Halve
 def _read(path: str | Path) -> Iterator[dict[str, Any]]:
     try:
         data = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise ImportFileError(f"{str(path)!r} can't be read as JSON: {error}") from error
     if not isinstance(data, list) or not all(isinstance(entry, dict) for entry in data):
         raise ImportFileError(f"{str(path)!r} isn't a list of entries; see langmem_plus.evals.write.")

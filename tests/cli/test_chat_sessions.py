@@ -12,7 +12,7 @@ from langmem_plus.cli import main
 from langmem_plus.client import MemoryClient
 from langmem_plus.config import MemoryConfig
 
-MOVES = ("I live in Lyon", "I live in Paris now", "I live in Lyon")
+MOVES = ("I live in Lyon", "I live in Paris now", "I live in Lyon now")
 
 
 @pytest.mark.parametrize("thread", [(), ("--thread", "home")])

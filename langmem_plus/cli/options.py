@@ -1,0 +1,96 @@
+"""What the commands have in common: their options, the settings, and the memory that they open."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from langmem_plus.cli.output import print_json
+from langmem_plus.client import MemoryClient
+from langmem_plus.config import USER_VARIABLE, MemoryConfig
+from langmem_plus.errors import NotFoundError
+from langmem_plus.providers import Part
+from langmem_plus.providers.lazy import build_chat_model
+from langmem_plus.records import Scope
+from langmem_plus.store import MarkdownStore
+
+MOST = 1_000_000  # records or hits that a command gives
+
+
+def read_folder(text: str) -> Path:
+    """A folder's path; nothing at all isn't the current folder."""
+    if not text.strip():
+        raise typer.BadParameter("it is empty: name a folder, or leave it out.")
+    return Path(text)
+
+
+PathOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--path",
+        "-p",
+        parser=read_folder,
+        metavar="FOLDER",
+        help="The memory folder.",
+        show_default="memory_path of the settings",
+    ),
+]
+ConfigOption = Annotated[Path | None, typer.Option("--config", "-c", help="A TOML file with settings.")]
+UserOption = Annotated[str, typer.Option("--user", "-u", envvar=USER_VARIABLE, help="Whose memory.")]
+SpaceOption = Annotated[str, typer.Option("--space", "-s", help="Which part of it.")]
+ThreadOption = Annotated[str | None, typer.Option("--thread", "-t", help="Which conversation.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="JSON for programs instead of tables.")]
+
+
+def read_config(file: Path | None, **changes: object) -> MemoryConfig:
+    """The settings, from a file where one is named."""
+    config = MemoryConfig.from_toml(file) if file else MemoryConfig()
+    return config.replace(**changes) if changes else config
+
+
+def check_model(config: MemoryConfig) -> MemoryConfig:
+    """The settings, once their chat model could be built: before anything is stored that it should work on.
+
+    Raises:
+        ConfigError: its provider, its package or its key is missing.
+    """
+    if config.model and config.model.strip().lower() not in ("", "none"):
+        build_chat_model(config.model.strip(), config.base_url)
+    return config
+
+
+def open_client(path: Path | None, config: MemoryConfig) -> MemoryClient:
+    """The memory, which is made where there is none."""
+    return MemoryClient(path or config.memory_path, config=config)
+
+
+def open_reader(path: Path | None, config: MemoryConfig, scope: Scope, as_json: bool) -> MemoryClient:
+    """The memory for a command that only reads: where a folder's name was mistyped, none is made.
+
+    Raises:
+        NotFoundError: there is no such folder.
+    """
+    folder = path or config.memory_path
+    if folder.is_dir():
+        return MemoryClient(folder, config=config)
+    if as_json:
+        print_json([])
+    what = "isn't a folder" if folder.exists() else "doesn't exist"
+    raise NotFoundError(
+        f"there is no memory of {scope.user_id!r}: the folder {str(folder)!r} {what}. Name another with --path, "
+        "or add something first."
+    )
+
+
+def file_parts(folder: Path, config: MemoryConfig) -> list[Part]:
+    """The memory's files, for the doctor: that all can be read, or each that can't, with the reason."""
+    name = "memory files"
+    if not folder.is_dir():
+        return [Part(name, str(folder), detail="nothing is stored there yet")]
+    with MarkdownStore(folder, config=config) as store:
+        broken = store.unreadable()
+    remedy = "Mend the file in an editor, or move it away."
+    found = [Part(name, str(path), "degraded", f"left out: {reason}", remedy) for path, reason in broken.items()]
+    return found or [Part(name, str(folder), detail="all can be read")]
