@@ -140,11 +140,7 @@ class MemoryConfig(BaseSettings):
         "remember", 4, "Threads that work after the reply at a time, each in another namespace.", ge=1, le=64
     )
     abandoned_seconds: float = _knob(
-        "remember",
-        60.0,
-        "Seconds after which a turn is worked off though its run hasn't ended: a failed agent's, or an aborted stream's.",
-        gt=0,
-        le=86_400,
+        "remember", 60.0, "Seconds after which the turn of a run that never ended is worked off.", gt=0, le=86_400
     )
     answer_seconds: float = _knob(
         "remember", 120.0, "Seconds that a model may take to extract, to decide or to summarise.", gt=0, le=86_400
