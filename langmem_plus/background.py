@@ -60,6 +60,7 @@ class _Job:
     awaited: bool
     attempts: int = 0
     not_before: float = 0.0  # after a failure
+    waited: float = 0.0  # seconds that somebody waited for it in vain
 
     @property
     def due(self) -> float:
@@ -155,8 +156,12 @@ class Background:
         Returns:
             False when ``timeout`` seconds were not enough.
         """
+        started = time.monotonic()
         with self._changed:
-            return self._changed.wait_for(lambda: not self._hurried(prefix), timeout)
+            done = self._changed.wait_for(lambda: not self._hurried(prefix), timeout)
+            for job in self._open(prefix):
+                job.waited += time.monotonic() - started
+            return done
 
     def _hurried(self, prefix: Key) -> list[_Job]:
         """What is still open; what is only delayed is due from now on."""
@@ -231,12 +236,14 @@ class Background:
         )
 
     def _drain(self) -> None:
-        """At the process's exit: try everything once more without delay, and wait for it within the bound."""
+        """At the process's exit: try everything once more without delay, and wait for it within the bound, of which
+        what a client waited for in vain when it was closed is a part.
+        """
         with self._changed:
             self._draining = True
-            bound = max((job.config.flush_seconds for job in self._open(())), default=0.0)
+            bound = max((job.config.flush_seconds - job.waited for job in self._open(())), default=0.0)
             self._changed.notify_all()
-            self._changed.wait_for(lambda: not self._open(()), bound)
+            self._changed.wait_for(lambda: not self._open(()), max(bound, 0.0))
         if left := len(self._open(())):
             logger.warning(
                 "memory: the process ends with %d pieces of background work open; they are found again at the next "

@@ -414,3 +414,15 @@ def run(program: str) -> str:
     done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout
+
+
+def test_the_exit_counts_what_was_waited_for_already(queue, monkeypatch):
+    """Who waited in vain when a client was closed doesn't wait as long again at the exit of the process."""
+    release = blocked(queue, config=CONFIG.replace(flush_seconds=0.05))
+    assert not queue.flush(0.06)
+    bounds = []
+    wait = queue._changed.wait_for
+    monkeypatch.setattr(queue._changed, "wait_for", lambda done, bound: bounds.append(bound) or wait(done, 0))
+    queue._drain()
+    assert bounds == [0.0]
+    release.set()
