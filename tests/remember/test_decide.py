@@ -334,3 +334,39 @@ def test_a_tombstone_says_why() -> None:
     assert retire(old, NOW, "moved", "new").model_dump()["status"] == "superseded"
     gone = retire(old, NOW, "asked")
     assert (gone.status, gone.replaced_by, gone.metadata["reason"], gone.text) == ("deleted", None, "asked", old.text)
+
+
+def test_a_model_replaces_only_what_is_about_the_same_thing() -> None:
+    """One common word is chance: both stay, and the report says so."""
+    for text, record in [
+        ("I bought a book about nuts", "I am allergic to nuts"),
+        ("My wife is a doctor", "I live in Lyon"),
+        ("I work at Acme", "I live in Lyon"),
+        ("I like jazz", "I like tea"),
+        ("My boat is 8 years old", "My boat is blue"),
+    ]:
+        for change in (Change(event="UPDATE", fact="A", id=0), Change(event="DELETE", fact="A", id=0)):
+            verdict = by_answer(facts(text), known(record), change)
+            assert [(d.event, d.target) for d in verdict.decisions if d.fact] == [("ADD", None)], text
+            assert verdict.warnings
+    for text, record in [
+        ("I live in France", "I live in Paris"),
+        ("My boat is red", "My boat is blue"),
+        ("I stopped eating meat", "I eat meat every day"),
+    ]:
+        verdict = by_answer(facts(text), known(record), Change(event="UPDATE", fact="A", id=0))
+        assert events(verdict.decisions) == [("UPDATE", record)], text
+
+
+def test_what_was_saved_on_purpose_goes_only_by_its_whole_statement() -> None:
+    """Pinned records never do."""
+    named = fact("my dog", metadata={FORGET: "my dog"})
+    stated = fact("my dog is Rex", metadata={FORGET: "my dog is Rex"})
+    saved = known("My dog is Rex", manually_saved=True)
+    assert events(decide_by_rules([named], saved)) == [("NONE", None)]
+    assert events(decide_by_rules([stated], saved)) == [("DELETE", "My dog is Rex")]
+    assert events(decide_by_rules([stated], known("My dog is Rex", pinned=True))) == [("NONE", None)]
+    everything = fact("everything about my dog", metadata={FORGET: "everything about my dog"})
+    (decision,) = decide_by_rules([everything], known("My dog is Rex"))
+    assert decision.event == "NONE"
+    assert "everything" in decision.reason
