@@ -53,7 +53,7 @@ def test_reconciliation_is_measured_on_pairs_and_on_all_others(tmp_path: Path) -
     pairs = [
         ("I live in Paris.", "I moved to Lyon."),
         ("I like coffee.", "I like tea."),
-        ("My dog is Rex.", "My dog is Max."),
+        ("My favourite tea is green.", "My favourite tea is black."),
         ("I work at Acme.", "I no longer work at Acme."),
     ]
     data = [
