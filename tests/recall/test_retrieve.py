@@ -220,10 +220,10 @@ def test_our_store_searches_no_namespace_below(tmp_path: Any) -> None:
     store.close()
     again = MarkdownStore(tmp_path, index=None)
     assert retrieve(services(again), NESTED, QUERY, limit=10)[1].counts == {"candidates": 5}
-    assert list(again._rooms._recent) == [NESTED.namespace]
+    assert list(again._engine.rooms._recent) == [NESTED.namespace]
     above = Scope(user_id="ann", template=("memories",))
     assert retrieve(services(again), above, QUERY, limit=10)[1].counts == {"candidates": 0}
-    assert list(again._rooms._recent) == [NESTED.namespace]
+    assert list(again._engine.rooms._recent) == [NESTED.namespace]
     assert again.exactly(SearchOp(("a",), limit=3))._replace(offset=1) == SearchOp(("a",), limit=3, offset=1)
     again.close()
 

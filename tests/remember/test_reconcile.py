@@ -167,9 +167,9 @@ def test_a_retry_writes_once(person: Any) -> None:
     ann.say("I like tea.")
     ann.tell("I like tea. I live in Lyon.")
     found = extract(ann.services, ann.scope)
-    reconcile(ann.services, ann.scope, found.turns, found.facts)
+    reconcile(ann.services, ann.scope, found.turns, found.facts, found.claim)
     before = ann.records()
-    reconcile(ann.services, ann.scope, found.turns, found.facts)
+    reconcile(ann.services, ann.scope, found.turns, found.facts, found.claim)
     assert ann.records() == before
 
 
@@ -178,7 +178,7 @@ def test_a_fact_that_was_deleted_does_not_come_back_by_a_retry(person: Any) -> N
     ann = person()
     ann.tell("I live in Lyon.")
     found = extract(ann.services, ann.scope)
-    reconcile(ann.services, ann.scope, found.turns, found.facts)
+    reconcile(ann.services, ann.scope, found.turns, found.facts, found.claim)
     (record,) = ann.records()
     ann.store.put(ann.scope.namespace, record.id, record.model_copy(update={"status": "deleted"}).to_value())
     (turn,) = ann.records("user")
@@ -195,7 +195,7 @@ def test_a_turn_that_was_deleted_meanwhile_gives_nothing_and_stays_deleted(perso
     found = extract(ann.services, ann.scope)
     (turn,) = ann.records("user")
     ann.store.put(ann.scope.namespace, turn.id, turn.model_copy(update={"status": "deleted"}).to_value())
-    reconcile(ann.services, ann.scope, found.turns, found.facts)
+    reconcile(ann.services, ann.scope, found.turns, found.facts, found.claim)
     assert ann.texts() == []
     assert ann.texts("user") == []
 
@@ -376,11 +376,11 @@ class CountingStore(InMemoryStore):
         """The same."""
         return self.batch(ops)
 
-    def claim(self, namespace: tuple[str, ...], keys: Any, seconds: float) -> set[str]:
+    def claim(self, namespace: tuple[str, ...], keys: Any, seconds: float, *, owner: str) -> set[str]:
         """Everything is free."""
         return set(keys)
 
-    def release(self, namespace: tuple[str, ...], keys: Any) -> None:
+    def release(self, namespace: tuple[str, ...], keys: Any, *, owner: str) -> None:
         """Remember what was given up."""
         self.free += keys
 
@@ -405,7 +405,7 @@ def test_one_batch_carries_the_whole_decision() -> None:
     """Facts, tombstones, strengthened duplicates and the turns marked as extracted."""
     services, store = waiting("I live in Paris. I like tea.", "I like tea.", "I moved to Lyon.")
     found = extract(services, SCOPE)
-    reconcile(services, SCOPE, found.turns, found.facts)
+    reconcile(services, SCOPE, found.turns, found.facts, found.claim)
     (batch,) = store.writes
     roles = sorted((op.value["role"], op.value["status"]) for op in batch if op.value)
     assert roles == [("memory", "active")] * 2 + [("memory", "superseded")] + [("user", "active")] * 3
@@ -418,18 +418,18 @@ def test_a_batch_that_fails_leaves_the_turns_waiting_and_free() -> None:
     found = extract(services, SCOPE)
     store.fails = True
     with pytest.raises(OSError, match="disk full"):
-        reconcile(services, SCOPE, found.turns, found.facts)
+        reconcile(services, SCOPE, found.turns, found.facts, found.claim)
     assert store.free == ["turn 0"]
     store.fails = False
     found = extract(services, SCOPE)
-    assert reconcile(services, SCOPE, found.turns, found.facts).report.counts["facts_added"] == 1
+    assert reconcile(services, SCOPE, found.turns, found.facts, found.claim).report.counts["facts_added"] == 1
 
 
 async def test_reconciliation_is_the_same_in_async() -> None:
     """The same steps under another driver."""
     services, store = waiting("I live in Paris.", "I moved to Lyon.")
     found = await aextract(services, SCOPE)
-    result = await areconcile(services, SCOPE, found.turns, found.facts)
+    result = await areconcile(services, SCOPE, found.turns, found.facts, found.claim)
     assert [decision.event for decision in result.decisions] == ["ADD", "UPDATE"]
     assert len(store.writes) == 1
 
@@ -453,7 +453,7 @@ def test_what_was_replaced_stays_indexed_and_what_was_forgotten_does_not() -> No
     """Recall finds a replaced fact to know that its turn is outdated; nothing leads to what was to be forgotten."""
     services, store = waiting("I live in Paris.", "I moved to Lyon.")
     found = extract(services, SCOPE)
-    reconcile(services, SCOPE, found.turns, found.facts)
+    reconcile(services, SCOPE, found.turns, found.facts, found.claim)
     ops = {op.value["text"]: op for op in store.writes[0] if op.value and op.value["role"] == "memory"}
     assert {text: op.index for text, op in ops.items()} == {"I live in Paris.": None, "I moved to Lyon.": None}
     gone = MemoryRecord(**{**ops["I live in Paris."].value, "status": "deleted"})

@@ -34,7 +34,7 @@ def summary(ann: Any) -> MemoryRecord | None:
 def work(ann: Any) -> Any:
     """The whole background run."""
     found = extract(ann.services, ann.scope)
-    result = reconcile(ann.services, ann.scope, found.turns, found.facts)
+    result = reconcile(ann.services, ann.scope, found.turns, found.facts, found.claim)
     return summarize(ann.services, ann.scope, Work(found.turns, found.facts, result.decisions))
 
 
@@ -168,7 +168,7 @@ def test_the_model_gets_the_summary_so_far_the_new_facts_and_the_new_turns(perso
     ann = person(summary_refresh_turns=1)
     ann.tell("I live in Lyon.")
     found = extract(ann.services, ann.scope)
-    result = reconcile(ann.services, ann.scope, found.turns, found.facts)
+    result = reconcile(ann.services, ann.scope, found.turns, found.facts, found.claim)
     ann.services = type(ann.services)(**{**vars(ann.services), "model": model})
     summarize(ann.services, ann.scope, Work(found.turns, found.facts, result.decisions))
     ann.tell("I have a cat. [image]\n```\nsecret\n```")

@@ -3,47 +3,35 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import secrets
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, Self, TypeAlias, TypeVar
+from typing import Any, Literal, Self
 
 from langgraph.store.base import (
     BaseStore,
-    GetOp,
     IndexConfig,
-    Item,
-    ListNamespacesOp,
     Op,
     PutOp,
     Result,
-    SearchItem,
     SearchOp,
     TTLConfig,
 )
 
 from langmem_plus.config import MemoryConfig
-from langmem_plus.errors import ConfigError, StoreError
+from langmem_plus.errors import ConfigError
 from langmem_plus.records import Scores
-from langmem_plus.store.batches import Batch, ExactSearchOp, list_namespaces, read_batch
-from langmem_plus.store.embedding import Needs, Vectors
+from langmem_plus.store.batches import ExactSearchOp, read_batch
+from langmem_plus.store.embedding import Vectors
 from langmem_plus.store.markdown import pending
-from langmem_plus.store.markdown.backlog import EmbeddingState, embed_backlog, find_needs
-from langmem_plus.store.markdown.files import Namespace, Stamp, carried_out
+from langmem_plus.store.markdown.backlog import EmbeddingState, embed_backlog
+from langmem_plus.store.markdown.engine import Engine, Expected
+from langmem_plus.store.markdown.files import Namespace
 from langmem_plus.store.markdown.indexing import DEFAULT, Default, Indexing
 from langmem_plus.store.markdown.layout import Layout
-from langmem_plus.store.markdown.namespace import InterruptedBatchError, OpenNamespace
 from langmem_plus.store.markdown.owners import this_owner
-from langmem_plus.store.markdown.planning import Write, actions
-from langmem_plus.store.markdown.rooms import Rooms
-from langmem_plus.store.markdown.searching import fields_of, listing, ranking
-from langmem_plus.store.search import Floats
-
-T = TypeVar("T")
-Expected: TypeAlias = Mapping[str, Mapping[str, Any] | None]
 
 
 class MarkdownStore(BaseStore):
@@ -86,11 +74,10 @@ class MarkdownStore(BaseStore):
             raise ConfigError(f"ranking={ranking!r}: choose 'hybrid' or 'dense'.")
         self.config = MemoryConfig.of(config)
         self.path = Path(path if path is not None else self.config.memory_path)
-        self._ranking = ranking
-        self._indexing = Indexing(index, self.config, strict=ranking == "dense")
         self._layout = Layout(self.path)
         self._layout.create()
-        self._rooms = Rooms(self._layout, self.config.open_namespaces, self._open, self._indexing.forked)
+        indexing = Indexing(index, self.config, strict=ranking == "dense")
+        self._engine = Engine(self._layout, self.config, indexing, ranking)
         self._token = f"{secrets.token_hex(8)}/"
 
     def __enter__(self) -> Self:
@@ -111,7 +98,7 @@ class MarkdownStore(BaseStore):
 
     def close(self) -> None:
         """Close the databases. The store opens them again when it is used again."""
-        self._rooms.close()
+        self._engine.rooms.close()
 
     # LangGraph's two methods; get, put, search and the others are made of them
 
@@ -124,17 +111,17 @@ class MarkdownStore(BaseStore):
             StoreError: a file can't be written; nothing was written.
         """
         batch = read_batch(ops)
-        needs = self._settled(lambda: self._needs(batch))
-        embedder = self._indexing.embedder
-        return self._run(batch, needs, embedder.fulfil(needs) if embedder else Vectors())
+        needs = self._engine.settled(lambda: self._engine.needs(batch))
+        embedder = self._engine.embedder
+        return self._engine.run(batch, needs, embedder.fulfil(needs) if embedder else Vectors())
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
         """As `batch`: embeds in the running loop, reads and writes in a thread."""
         batch = read_batch(ops)
-        needs = await asyncio.to_thread(self._settled, lambda: self._needs(batch))
-        embedder = self._indexing.embedder
+        needs = await asyncio.to_thread(self._engine.settled, lambda: self._engine.needs(batch))
+        embedder = self._engine.embedder
         vectors = await embedder.afulfil(needs) if embedder else Vectors()
-        return await asyncio.to_thread(self._run, batch, needs, vectors)
+        return await asyncio.to_thread(self._engine.run, batch, needs, vectors)
 
     # beyond LangGraph's interface
 
@@ -154,17 +141,17 @@ class MarkdownStore(BaseStore):
             owner: tells apart who shares this store object; leases of one name are one owner's.
         """
         wanted, who = list(keys), this_owner(self._token + owner)
-        with self._rooms.locked([namespace]):
+        with self._engine.rooms.locked([namespace]):
             taken = pending.claim(self._layout, namespace, wanted, seconds, who)
         if lost := pending.unmarked(self._layout, namespace, [key for key in wanted if key not in taken]):
-            self._settled(lambda: self._rooms.get(namespace).remind(lost))
-            with self._rooms.locked([namespace]):
+            self._engine.settled(lambda: self._engine.room(namespace).remind(lost))
+            with self._engine.rooms.locked([namespace]):
                 taken |= pending.claim(self._layout, namespace, lost, seconds, who)
         return taken
 
     def release(self, namespace: Namespace, keys: Iterable[str], *, owner: str = "") -> None:
         """Give claimed turns back; those that somebody else has taken over by now are left alone."""
-        with self._rooms.locked([namespace]):
+        with self._engine.rooms.locked([namespace]):
             pending.release(self._layout, namespace, keys, this_owner(self._token + owner))
 
     def exchange(self, namespace: Namespace, expected: Expected, ops: Iterable[PutOp]) -> bool:
@@ -181,18 +168,20 @@ class MarkdownStore(BaseStore):
             Whether all was written; nothing was, where an item differs.
         """
         batch = read_batch(ops)
-        needs = self._settled(lambda: self._needs(batch))
-        embedder = self._indexing.embedder
+        needs = self._engine.settled(lambda: self._engine.needs(batch))
+        embedder = self._engine.embedder
         texts = embedder.fulfil(needs).texts if embedder else {}
-        return self._settled(lambda: self._write(batch, texts, (namespace, expected)))
+        return self._engine.settled(lambda: self._engine.write(batch, texts, (namespace, expected)))
 
     async def aexchange(self, namespace: Namespace, expected: Expected, ops: Iterable[PutOp]) -> bool:
         """As `exchange`: embeds in the running loop, reads and writes in a thread."""
         batch = read_batch(ops)
-        needs = await asyncio.to_thread(self._settled, lambda: self._needs(batch))
-        embedder = self._indexing.embedder
+        needs = await asyncio.to_thread(self._engine.settled, lambda: self._engine.needs(batch))
+        embedder = self._engine.embedder
         texts = (await embedder.afulfil(needs)).texts if embedder else {}
-        return await asyncio.to_thread(self._settled, lambda: self._write(batch, texts, (namespace, expected)))
+        return await asyncio.to_thread(
+            self._engine.settled, lambda: self._engine.write(batch, texts, (namespace, expected))
+        )
 
     def exactly(self, op: SearchOp) -> SearchOp:
         """The same search of the very namespace that it names: what lies below takes no place in its answer, and costs
@@ -203,25 +192,25 @@ class MarkdownStore(BaseStore):
     def set_scores(self, namespace: Namespace, scores: Mapping[str, Mapping[str, Any]]) -> None:
         """Keep the scores of a recall as the records' ``last_scores``: in the index, not in the files."""
         checked = {key: Scores.model_validate(value).model_dump_json() for key, value in scores.items()}
-        self._rooms.get(namespace).set_scores(checked)
+        self._engine.room(namespace).set_scores(checked)
 
     def path_of(self, namespace: Namespace, key: str) -> Path | None:
         """The file that holds an item."""
-        room = self._rooms.get(namespace)
-        row = self._settled(lambda: room.get(key))
+        room = self._engine.room(namespace)
+        row = self._engine.settled(lambda: room.get(key))
         return room.folder / row.path if row else None
 
     def unreadable(self) -> dict[Path, str]:
         """The files that are left out because they can't be read, each with the reason."""
-        rooms = self._below(())
-        found = self._settled(lambda: [(room, room.unreadable()) for room in rooms])
+        rooms = self._engine.below(())
+        found = self._engine.settled(lambda: [(room, room.unreadable()) for room in rooms])
         return {room.folder / path: reason for room, files in found for path, reason in files.items()}
 
     def embed_waiting(self) -> int:
         """Embed everything that still waits for a vector, and return how many texts got one."""
-        embedder = self._indexing.embedder
-        rooms = (self._rooms.get(namespace) for namespace, _ in sorted(self._layout.find_namespaces()))
-        return embed_backlog(rooms, embedder, self._settled, self.config.embed_batch) if embedder else 0
+        embedder = self._engine.embedder
+        rooms = (self._engine.room(namespace) for namespace, _ in sorted(self._layout.find_namespaces()))
+        return embed_backlog(rooms, embedder, self._engine.settled, self.config.embed_batch) if embedder else 0
 
     async def aembed_waiting(self) -> int:
         """As `embed_waiting`, in a thread."""
@@ -229,106 +218,9 @@ class MarkdownStore(BaseStore):
 
     def embedding_state(self) -> EmbeddingState:
         """How the embedder does, and how many texts wait for it."""
-        embedder = self._indexing.embedder
+        embedder = self._engine.embedder
         if embedder is None:
             return EmbeddingState(None)
-        waiting = self._settled(lambda: sum(room.count_waiting() for room in self._below(())))
+        waiting = self._engine.settled(lambda: sum(room.count_waiting() for room in self._engine.below(())))
         breaker = embedder.breaker
         return EmbeddingState(embedder.model, breaker.failures, breaker.resting(), len(embedder.refused), waiting)
-
-    # the work
-
-    def _open(self, namespace: Namespace, opened: Callable[[OpenNamespace], None]) -> OpenNamespace:
-        fields, embedder = self._indexing.fields, self._indexing.embedder
-        return OpenNamespace(self._layout, namespace, self.config, fields, embedder, opened)
-
-    def _settled(self, job: Callable[[], T]) -> T:
-        """Run a job; where it meets a batch that a crash left half-done, finish that batch and run the job again."""
-        while True:
-            try:
-                return job()
-            except InterruptedBatchError as interrupted:
-                self._rooms.finish_interrupted([interrupted.namespace])
-
-    def _needs(self, batch: Batch) -> Needs:
-        """What has to be embedded: the new texts of the writes, and, before a search, some that have waited."""
-        embedder = self._indexing.embedder
-        if embedder is None:
-            return Needs()
-        searched, fields, limit = self._searched(batch), self._indexing.fields, self.config.embed_batch
-        return find_needs(batch, searched, self._rooms.get, embedder, fields, limit)
-
-    def _run(self, batch: Batch, needs: Needs, vectors: Vectors) -> list[Result]:
-        results = self._settled(lambda: self._read(batch, needs, vectors))
-        if batch.writes:
-            self._settled(lambda: self._write(batch, vectors.texts))
-        return results
-
-    def _read(self, batch: Batch, needs: Needs, vectors: Vectors) -> list[Result]:
-        late = {text: vectors.texts[text] for text in needs.backlog if text in vectors.texts}
-        for room in self._searched(batch) if late else ():
-            with contextlib.suppress(StoreError):  # what can't be kept now waits on
-                room.put_vectors({text: late[text] for text in room.wants(late)})
-        results: list[Result] = []
-        for op in batch.ops:
-            if isinstance(op, GetOp):
-                row = self._rooms.get(op.namespace).get(str(op.key))
-                results.append(Item(**fields_of(row, row.load_value(), op.namespace)) if row else None)
-            elif isinstance(op, SearchOp):
-                results.append(self._search(op, vectors.queries.get(op.query or "")))
-            elif isinstance(op, ListNamespacesOp):
-                results.append(list_namespaces(self._live_namespaces(), op))
-            else:
-                results.append(None)
-        return results
-
-    def _write(
-        self, batch: Batch, vectors: Mapping[str, Floats], condition: tuple[Namespace, Expected] | None = None
-    ) -> bool:
-        """Write all, or nothing where the condition isn't met; whether it was written."""
-        touched = {*batch.writes, *([condition[0]] if condition else [])}
-        with self._rooms.locked(touched) as rooms:
-            if interrupted := next((room.namespace for room in rooms if room.is_interrupted()), None):
-                raise InterruptedBatchError(interrupted)
-            if condition and not self._rooms.get(condition[0]).holds(condition[1]):
-                return False
-            planned = []
-            for room in rooms:
-                if room.namespace not in batch.writes:
-                    continue
-                puts = batch.writes[room.namespace].items()
-                writes = [Write(key, op.value, op.index) for key, op in puts]  # type: ignore[arg-type]
-                planned.append((room, room.plan(writes)))
-            todo = [action for room, steps in planned for action in actions(room.namespace, steps)]
-            with carried_out(self._layout, todo, durable=self.config.durable) as stamps:
-                written: dict[Namespace, dict[str, Stamp]] = {}
-                for action, stamp in zip(todo, stamps, strict=True):
-                    if stamp is not None:
-                        written.setdefault(action.namespace, {})[action.path] = stamp
-                for room, steps in planned:
-                    room.commit(steps, written.get(room.namespace, {}), vectors)
-        return True
-
-    def _searched(self, batch: Batch) -> list[OpenNamespace]:
-        """The namespaces whose late vectors a search looks for: not those of a search over more than stay open, which
-        would have to open all of them twice.
-        """
-        rooms = (self._below(prefix, exact=exact) for prefix, exact in batch.searched)
-        return [room for some in rooms if len(some) <= self.config.open_namespaces for room in some]
-
-    def _below(self, prefix: Namespace, *, exact: bool = False) -> list[OpenNamespace]:
-        if exact:
-            return [self._rooms.get(prefix)] if prefix and self._layout.is_namespace(prefix) else []
-        return [self._rooms.get(namespace) for namespace, _ in sorted(self._layout.find_namespaces(prefix))]
-
-    def _live_namespaces(self) -> Iterator[Namespace]:
-        for namespace, live in self._layout.find_namespaces():
-            if live or self._rooms.get(namespace).count():
-                yield namespace
-
-    def _search(self, op: SearchOp, query: Floats | None) -> list[SearchItem]:
-        rooms = self._below(op.namespace_prefix, exact=isinstance(op, ExactSearchOp))
-        asked = bool(op.query and op.query.strip())
-        if not asked or (self._ranking == "dense" and self._indexing.embedder is None):
-            return listing(rooms, op)
-        return ranking(rooms, op, query, self._ranking, self.config)

@@ -229,7 +229,7 @@ def test_a_live_writers_batch_is_not_taken_for_a_dead_ones(tmp_path: Path) -> No
     with _open(tmp_path) as writer, _open(tmp_path) as other:
         other.put(("elsewhere",), "k", {"text": "x"})
         assert _state(other) == OLD
-        with writer._rooms.locked([A, B]) as rooms:
+        with writer._engine.rooms.locked([A, B]) as rooms:
             steps = rooms[0].plan([Write("update", NEW[A]["update"]), Write("fresh", NEW[A]["fresh"])])
             with carried_out(writer._layout, actions(A, steps), durable=False) as stamps:
                 other.put(("elsewhere",), "k", {"text": "y"})

@@ -58,7 +58,7 @@ def test_a_first_look_that_fails_is_told_a_later_one_is_passed_over(
 ) -> None:
     """An empty answer would look like forgotten memories; an old one is better than none."""
     store.put(ns, "k", {"text": "green tea"})
-    room = store._rooms.get(ns)
+    room = store._engine.rooms.get(ns)
 
     def fail(*args: Any) -> bool:
         raise OSError(5, "Input/output error")
@@ -78,7 +78,7 @@ def test_a_look_takes_a_small_share_of_the_time(
     """However many files there are: a slow one is followed by a longer pause."""
     store = open_store(sync_interval=1.0)
     store.put(ns, "k", {"n": 1})
-    room, now = store._rooms.get(ns), [1000.0]
+    room, now = store._engine.rooms.get(ns), [1000.0]
 
     def slow(*args: Any) -> bool:
         now[0] += 4.0
@@ -96,16 +96,16 @@ def test_values_that_arrive_late_are_kept_once(open_store: Any, ns: Namespace) -
     embedder = BagOfWordsEmbeddings(fail=ConnectionError())
     store = open_store(embedder)
     store.put(ns, "k", {"text": "green tea"})
-    room = store._rooms.get(ns)
+    room = store._engine.rooms.get(ns)
     assert room.waiting(10) == {"green tea": "k"}
     assert room.waiting(0) == {}
     embedder.fail = None
-    vectors = store._indexing.embedder.fulfil(Needs(texts=["green tea"])).texts
+    vectors = store._engine.embedder.fulfil(Needs(texts=["green tea"])).texts
     assert room.wants(["other", "green tea"]) == ["green tea"]
     room.put_vectors(vectors)
     assert room.waiting(10) == {}
     assert room.known_texts(["green tea", "other"]) == {"green tea"}
-    plain = open_store()._rooms.get(ns)
+    plain = open_store()._engine.rooms.get(ns)
     plain.put_vectors(vectors)
     assert plain.waiting(10) == {}
     assert plain.known_texts(["green tea"]) == set()
@@ -135,6 +135,6 @@ def test_a_search_does_not_see_half_of_anothers_write(
 def test_a_namespace_waits_for_no_lock_of_another(open_store: Any) -> None:
     """Each has its own."""
     store, other = open_store(), open_store()
-    with store._rooms.locked([("b",)]):
+    with store._engine.rooms.locked([("b",)]):
         other.put(("a",), "k", {"n": 2})
         assert other.get(("a",), "k").value == {"n": 2}

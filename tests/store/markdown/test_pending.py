@@ -52,7 +52,7 @@ def test_a_turn_that_is_retired_waits_no_more(
     store.put(ns, "a", turn("a"))
     store.put(ns, "a", turn("a", **change))
     store.put(ns, "other", {"n": 1})
-    store._rooms.get(ns).look_again()
+    store._engine.rooms.get(ns).look_again()
     store.get(ns, "a")
     assert store.pending() == []
 
@@ -114,7 +114,7 @@ def test_a_renewal_looks_at_nothing_but_the_marker(
     """It is made for each turn of a long run."""
     store.put(ns, "a", turn("a"))
     assert store.claim(ns, "a", 60) == {"a"}
-    monkeypatch.setattr(type(store._rooms.get(ns)), "remind", lambda *_: pytest.fail("the index was asked"))
+    monkeypatch.setattr(type(store._engine.rooms.get(ns)), "remind", lambda *_: pytest.fail("the index was asked"))
     assert store.claim(ns, "a", 60) == {"a"}
 
 
@@ -238,7 +238,7 @@ def test_markers_that_cannot_be_written_fail_no_put(
     assert store.get(ns, "a") is not None
     assert "unmarked" in caplog.text
     (root / ".pending").unlink()
-    store._rooms.get(ns).look_again()
+    store._engine.rooms.get(ns).look_again()
     store.get(ns, "a")
     assert store.pending() == [ns]
 

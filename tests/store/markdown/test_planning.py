@@ -132,7 +132,7 @@ def test_a_key_too_long_for_a_name_is_kept_in_the_file(store: MarkdownStore, ns:
     for key in keys:
         store.put(ns, key, {"key": key})
     assert all(len(Path(path).name.encode()) < 130 for path in _files(folder))
-    store._rooms.get(ns).look_again()
+    store._engine.rooms.get(ns).look_again()
     assert {item.key: item.value["key"] for item in store.search(ns)} == {key: key for key in keys}
 
 

@@ -58,7 +58,7 @@ def _write(root: Path, name: str, count: int) -> None:
 def test_an_index_in_memory_makes_no_second_file(tmp_path: Path, both: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each write is planned by the files as they are, whoever can't write the index; an index on disk hears of it."""
     with _open(tmp_path, sync_interval=3600) as one, _open(tmp_path, sync_interval=3600) as two:
-        connect, rooms = Database._connect, [store._rooms.get(NAMESPACE) for store in (one, two)]
+        connect, rooms = Database._connect, [store._engine.rooms.get(NAMESPACE) for store in (one, two)]
         in_memory = [room._database for room in rooms[: 1 + both]]
         monkeypatch.setattr(Database, "_connect", lambda own: own._in_memory() if own in in_memory else connect(own))
         for n in range(6):
@@ -157,7 +157,7 @@ def test_an_index_deleted_while_processes_write_comes_back(tmp_path: Path) -> No
         found = store.search(NAMESPACE, query="tea", limit=1000)
         assert len(found) == 120
         assert all(item.vector is not None for item in found)
-        embedder: Any = store._indexing.embedder
+        embedder: Any = store._engine.embedder
         assert embedder._embeddings.texts == []
 
 
@@ -166,7 +166,7 @@ def test_a_reader_does_not_wait_for_another_processs_long_work(tmp_path: Path) -
     with _open(tmp_path, sync_interval=0) as reader, _open(tmp_path) as writer:
         writer.put(NAMESPACE, "k", {"text": "green tea"})
         assert reader.get(NAMESPACE, "k") is not None
-        with writer._rooms.locked([NAMESPACE]):
+        with writer._engine.rooms.locked([NAMESPACE]):
             assert reader.get(NAMESPACE, "k") is not None
             assert len(reader.search(NAMESPACE, query="tea")) == 1
             assert reader.list_namespaces() == [NAMESPACE]
@@ -246,7 +246,7 @@ def test_a_folder_that_cannot_be_written_can_be_read(small_disk: Path) -> None:
             assert found[0].vector is not None
             assert store.list_namespaces() == [NAMESPACE]
             store.set_scores(NAMESPACE, {"k1": {"total": 0.5}})
-            embedder: Any = store._indexing.embedder
+            embedder: Any = store._engine.embedder
             assert embedder._embeddings.texts == []
             with pytest.raises(StoreError, match="make its folder writable"):
                 store.put(NAMESPACE, "new", {"text": "coffee"})

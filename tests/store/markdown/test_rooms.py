@@ -68,15 +68,15 @@ def test_one_operation_may_need_more_than_may_be_open(open_store: Any, root: Pat
 def test_there_is_one_object_a_namespace_as_long_as_anybody_uses_it(open_store: Any) -> None:
     """Two would each think that the lock file is the other's; when nobody does it is let go."""
     store = open_store(open_namespaces=1)
-    room = store._rooms.get(("a",))
-    store._rooms.get(("b",))
-    assert store._rooms.get(("a",)) is room
+    room = store._engine.rooms.get(("a",))
+    store._engine.rooms.get(("b",))
+    assert store._engine.rooms.get(("a",)) is room
     name = id(room)
     store.put(("a",), "k", {"n": 1})
     del room
-    store._rooms.get(("b",))
+    store._engine.rooms.get(("b",))
     gc.collect()
-    assert name not in {id(other) for other in store._rooms._known.values()}
+    assert name not in {id(other) for other in store._engine.rooms._known.values()}
     assert store.get(("a",), "k") is not None
 
 
@@ -87,7 +87,7 @@ def test_a_namespace_that_a_thread_is_using_stays_open(open_store: Any, root: Pa
     busy, go = threading.Event(), threading.Event()
 
     def use() -> None:
-        room = store._rooms.get(("a",))
+        room = store._engine.rooms.get(("a",))
 
         def job(index: Any) -> int:
             busy.set()
@@ -211,7 +211,7 @@ def test_a_fork_waits_for_a_busy_namespace_only_so_long(open_store: Any, monkeyp
     busy, go = threading.Event(), threading.Event()
 
     def hold() -> None:
-        with store._rooms.locked([("a",)]):
+        with store._engine.rooms.locked([("a",)]):
             busy.set()
             assert go.wait(20)
 
@@ -221,7 +221,7 @@ def test_a_fork_waits_for_a_busy_namespace_only_so_long(open_store: Any, monkeyp
 
     def check() -> None:
         assert store.get(("b",), "k") is not None
-        assert not store._rooms._held
+        assert not store._engine.rooms._held
 
     _in_child(check)
     go.set()
@@ -236,9 +236,9 @@ def test_a_fork_inside_of_a_locked_namespace_leaves_the_lock_with_the_parent(ope
     store.put(("a",), "k", {"n": 1})
 
     def check() -> None:
-        with store._rooms.get(("a",))._database.trying() as mine:
+        with store._engine.rooms.get(("a",))._database.trying() as mine:
             assert not mine
 
-    with store._rooms.locked([("a",)]):
+    with store._engine.rooms.locked([("a",)]):
         _in_child(check)
     store.put(("a",), "k", {"n": 2})

@@ -247,7 +247,7 @@ def test_scores_never_wait_and_never_fail_a_recall(open_store: Any, ns: Namespac
     """While another process is at work in the namespace they are left out."""
     store, other = open_store(), open_store()
     store.put(ns, "k", record("k"))
-    with other._rooms.locked([ns]):
+    with other._engine.rooms.locked([ns]):
         store.set_scores(ns, {"k": {"total": 0.5}})
     assert store.get(ns, "k").value["last_scores"] is None
 
@@ -419,7 +419,7 @@ def test_a_text_that_is_always_refused_holds_up_no_other(open_store: Any, ns: Na
     assert store.embed_waiting() == 3
     assert (store.embedding_state().refused, store.embedding_state().waiting) == (4, 4)
     assert {found.key for found in store.search(ns, query="poison", limit=4)} == {"poison", "poison too"}
-    refused, now = store._indexing.embedder.refused, time.monotonic()
+    refused, now = store._engine.embedder.refused, time.monotonic()
     embedder.clear()
     refused._clock = lambda: now + 1e6
     store.search((*ns, "a"), query="wine")
@@ -445,7 +445,7 @@ def test_while_the_embedder_is_left_alone_nothing_waits_for_it(
     assert len(embedder.documents) + len(embedder.queries) == 2
     assert store.embedding_state().resting > 0
     embedder.fail = None
-    store._indexing.embedder.breaker.probe_now()
+    store._engine.embedder.breaker.probe_now()
     assert run("search", ns, query="tea number7")[0].scores["cosine"] == pytest.approx(1.0)
     assert store.embedding_state().waiting == 0
 
@@ -517,5 +517,5 @@ def test_an_item_that_is_not_ranked_is_never_embedded(open_store: Any, ns: Names
     assert store.embed_waiting() == 0
     assert embedder.texts == []
     assert _keys(store.search(ns)) == ["k"]
-    store._rooms.get(ns).look_again()
+    store._engine.rooms.get(ns).look_again()
     assert store.search(ns, query="green tea") == []

@@ -1,0 +1,156 @@
+"""What the store does with a batch: embed what is new, read, then write all together."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Literal, TypeAlias, TypeVar
+
+from langgraph.store.base import (
+    GetOp,
+    Item,
+    ListNamespacesOp,
+    Result,
+    SearchItem,
+    SearchOp,
+)
+
+from langmem_plus.config import MemoryConfig
+from langmem_plus.errors import StoreError
+from langmem_plus.store.batches import Batch, ExactSearchOp, list_namespaces
+from langmem_plus.store.embedding import Needs, TextEmbedder, Vectors
+from langmem_plus.store.markdown.backlog import find_needs
+from langmem_plus.store.markdown.files import Namespace, Stamp, carried_out
+from langmem_plus.store.markdown.indexing import Indexing
+from langmem_plus.store.markdown.layout import Layout
+from langmem_plus.store.markdown.namespace import InterruptedBatchError, OpenNamespace
+from langmem_plus.store.markdown.planning import Write, actions
+from langmem_plus.store.markdown.rooms import Rooms
+from langmem_plus.store.markdown.searching import fields_of, listing, ranking
+from langmem_plus.store.search import Floats
+
+T = TypeVar("T")
+Expected: TypeAlias = Mapping[str, Mapping[str, Any] | None]
+
+
+class Engine:
+    """Reads and writes batches over the namespaces of one folder.
+
+    Args:
+        layout: where things lie.
+        config: the store's settings.
+        indexing: what is embedded, and by whom.
+        ranking: how a search ranks.
+    """
+
+    def __init__(
+        self, layout: Layout, config: MemoryConfig, indexing: Indexing, ranking: Literal["hybrid", "dense"]
+    ) -> None:
+        self._layout, self._config, self._indexing, self._ranking = layout, config, indexing, ranking
+        self.rooms = Rooms(layout, config.open_namespaces, self._open, indexing.forked)
+
+    @property
+    def embedder(self) -> TextEmbedder | None:
+        """The embedder; None without vectors."""
+        return self._indexing.embedder
+
+    def room(self, namespace: Namespace) -> OpenNamespace:
+        """One namespace."""
+        return self.rooms.get(namespace)
+
+    def _open(self, namespace: Namespace, opened: Callable[[OpenNamespace], None]) -> OpenNamespace:
+        fields, embedder = self._indexing.fields, self.embedder
+        return OpenNamespace(self._layout, namespace, self._config, fields, embedder, opened)
+
+    def settled(self, job: Callable[[], T]) -> T:
+        """Run a job; where it meets a batch that a crash left half-done, finish that batch and run the job again."""
+        while True:
+            try:
+                return job()
+            except InterruptedBatchError as interrupted:
+                self.rooms.finish_interrupted([interrupted.namespace])
+
+    def needs(self, batch: Batch) -> Needs:
+        """What has to be embedded: the new texts of the writes, and, before a search, some that have waited."""
+        embedder = self.embedder
+        if embedder is None:
+            return Needs()
+        searched, fields, limit = self._searched(batch), self._indexing.fields, self._config.embed_batch
+        return find_needs(batch, searched, self.room, embedder, fields, limit)
+
+    def run(self, batch: Batch, needs: Needs, vectors: Vectors) -> list[Result]:
+        """Read, then write; results in the order of the ops."""
+        results = self.settled(lambda: self._read(batch, needs, vectors))
+        if batch.writes:
+            self.settled(lambda: self.write(batch, vectors.texts))
+        return results
+
+    def _read(self, batch: Batch, needs: Needs, vectors: Vectors) -> list[Result]:
+        late = {text: vectors.texts[text] for text in needs.backlog if text in vectors.texts}
+        for room in self._searched(batch) if late else ():
+            with contextlib.suppress(StoreError):  # what can't be kept now waits on
+                room.put_vectors({text: late[text] for text in room.wants(late)})
+        results: list[Result] = []
+        for op in batch.ops:
+            if isinstance(op, GetOp):
+                row = self.room(op.namespace).get(str(op.key))
+                results.append(Item(**fields_of(row, row.load_value(), op.namespace)) if row else None)
+            elif isinstance(op, SearchOp):
+                results.append(self._search(op, vectors.queries.get(op.query or "")))
+            elif isinstance(op, ListNamespacesOp):
+                results.append(list_namespaces(self._live_namespaces(), op))
+            else:
+                results.append(None)
+        return results
+
+    def write(
+        self, batch: Batch, vectors: Mapping[str, Floats], condition: tuple[Namespace, Expected] | None = None
+    ) -> bool:
+        """Write all, or nothing where the condition isn't met; whether it was written."""
+        touched = {*batch.writes, *([condition[0]] if condition else [])}
+        with self.rooms.locked(touched) as rooms:
+            if interrupted := next((room.namespace for room in rooms if room.is_interrupted()), None):
+                raise InterruptedBatchError(interrupted)
+            if condition and not self.room(condition[0]).holds(condition[1]):
+                return False
+            planned = []
+            for room in rooms:
+                if room.namespace not in batch.writes:
+                    continue
+                puts = batch.writes[room.namespace].items()
+                writes = [Write(key, op.value, op.index) for key, op in puts]  # type: ignore[arg-type]
+                planned.append((room, room.plan(writes)))
+            todo = [action for room, steps in planned for action in actions(room.namespace, steps)]
+            with carried_out(self._layout, todo, durable=self._config.durable) as stamps:
+                written: dict[Namespace, dict[str, Stamp]] = {}
+                for action, stamp in zip(todo, stamps, strict=True):
+                    if stamp is not None:
+                        written.setdefault(action.namespace, {})[action.path] = stamp
+                for room, steps in planned:
+                    room.commit(steps, written.get(room.namespace, {}), vectors)
+        return True
+
+    def _searched(self, batch: Batch) -> list[OpenNamespace]:
+        """The namespaces whose late vectors a search looks for: not those of a search over more than stay open, which
+        would have to open all of them twice.
+        """
+        rooms = (self.below(prefix, exact=exact) for prefix, exact in batch.searched)
+        return [room for some in rooms if len(some) <= self._config.open_namespaces for room in some]
+
+    def below(self, prefix: Namespace, *, exact: bool = False) -> list[OpenNamespace]:
+        """The namespaces below a prefix, in their order; ``exact``: the very one, if there is one."""
+        if exact:
+            return [self.room(prefix)] if prefix and self._layout.is_namespace(prefix) else []
+        return [self.room(namespace) for namespace, _ in sorted(self._layout.find_namespaces(prefix))]
+
+    def _live_namespaces(self) -> Iterator[Namespace]:
+        for namespace, live in self._layout.find_namespaces():
+            if live or self.room(namespace).count():
+                yield namespace
+
+    def _search(self, op: SearchOp, query: Floats | None) -> list[SearchItem]:
+        rooms = self.below(op.namespace_prefix, exact=isinstance(op, ExactSearchOp))
+        asked = bool(op.query and op.query.strip())
+        if not asked or (self._ranking == "dense" and self.embedder is None):
+            return listing(rooms, op)
+        return ranking(rooms, op, query, self._ranking, self._config)
