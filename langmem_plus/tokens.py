@@ -195,7 +195,8 @@ class ApproximateCounter(TokenCounter):
         for match in _RUNS.finditer(text):
             cost = _cost(match)
             if round(spent + cost, 6) > limit:
-                return match.start() + int((limit - spent) * _KINDS[match.lastgroup or "symbol"][1])
+                fitting = int((limit - spent) * _KINDS[match.lastgroup or "symbol"][1])
+                return min(match.start() + fitting, match.end() - 1)  # not all of it fits, however it is rounded
             spent += cost
         return len(text)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 
@@ -214,6 +214,7 @@ COUNTERS = st.sampled_from([ToktokCounter(), ApproximateCounter(), CharacterCoun
 
 
 @settings(deadline=None, max_examples=400)
+@example(text="0:0\x1b0:\x080\x1b0:\x080:0:\x1b\U00040000", limit=22, found=ApproximateCounter())
 @given(text=TEXTS, limit=st.integers(-1, 60), found=COUNTERS)
 def test_a_clip_keeps_its_limit(text: str, limit: int, found: TokenCounter) -> None:
     """A clip is a prefix of the text, never above its limit, whole when it fits, and splits no character."""

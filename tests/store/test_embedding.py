@@ -202,7 +202,9 @@ class Status(Exception):
 @pytest.mark.parametrize(
     "error", [ValueError("too long"), RuntimeError("token ids"), Status(400), Status(413)], ids=str
 )
-@pytest.mark.parametrize("bad", [{"text 0"}, {"text 17"}, {"text 63"}, {"text 5", "text 40"}], ids=lambda bad: " and ".join(sorted(bad)))
+@pytest.mark.parametrize(
+    "bad", [{"text 0"}, {"text 17"}, {"text 63"}, {"text 5", "text 40"}], ids=lambda bad: " and ".join(sorted(bad))
+)
 def test_a_text_that_is_refused_takes_no_other_with_it(fulfil: Any, bad: set[str], error: Exception) -> None:
     """Whatever the embedder raises for it; the others have their vectors after a bounded number of calls."""
     texts = [f"text {n}" for n in range(64)]
