@@ -1,0 +1,96 @@
+"""``python -m langmem_plus.evals.bench``: print the tables, and write JSON where it is asked for."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from langmem_plus.evals.bench import store as bench
+from langmem_plus.evals.bench.timing import Figure, Times
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, help="How fast it is, measured on a made-up corpus.")
+_MARKS = {True: "[green]yes[/]", False: "[red]no[/]", None: ""}
+
+
+@app.callback()
+def main() -> None:
+    """How fast it is, measured on a made-up corpus."""
+
+
+@app.command()
+def store(
+    sizes: Annotated[str, typer.Option(help="Numbers of memories, over 20 users, with commas.")] = "1000,10000,100000",
+    single: Annotated[int, typer.Option(help="Memories in one namespace; 0 leaves it out.")] = 100_000,
+    puts: Annotated[int, typer.Option(help="Puts that are timed; 0 leaves it out.")] = 1000,
+    million: Annotated[int, typer.Option(help="Memories over 2,000 namespaces; 0 leaves it out.")] = 0,
+    users: Annotated[int, typer.Option(help="Namespaces of the large store.")] = 2000,
+    large: Annotated[Path | None, typer.Option(help="Keep the large store here, and measure it again.")] = None,
+    write: Annotated[Path | None, typer.Option("--json", help="Write the figures here, too.")] = None,
+) -> None:
+    """Searches beside other stores', puts, start, and a large store; the query's embedding is never counted."""
+    screen, progress = Console(), Console(stderr=True)
+
+    def say(text: str) -> None:
+        progress.print(f"[dim]{text}[/]")
+
+    with tempfile.TemporaryDirectory(prefix="langmem-plus-bench-") as name:
+        folder = Path(name)
+        wanted = [int(size) for size in sizes.split(",") if size.strip()]
+        searches = bench.compare_searches(wanted, folder, say) if wanted else {}
+        figures = [*bench.targets_of_searches(searches)] if searches else []
+        if single:
+            figures += bench.time_one_namespace(single, folder, say)
+        if puts:
+            figures += bench.time_puts(puts, folder, say)
+        if million:
+            figures += bench.time_many_namespaces(million, users, large or folder / "large", say)
+    if searches:
+        screen.print(_searches(searches, wanted))
+    screen.print(_figures(figures))
+    if write:
+        rows = {name: {size: times.__dict__ for size, times in row.items()} for name, row in searches.items()}
+        found = {"searches": rows, "figures": [figure.to_json() for figure in figures]}
+        write.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+
+
+def _searches(found: dict[str, dict[int, Times]], sizes: list[int]) -> Table:
+    table = Table(title=f"search, k = {bench.K}, {bench.USERS} users, p50 (p95) in ms")
+    table.add_column("store")
+    for size in sizes:
+        table.add_column(f"{size:,}", justify="right")
+    for name, row in found.items():
+        table.add_row(name, *(f"{row[size].p50:.2f} ({row[size].p95:.2f})" for size in sizes))
+    return table
+
+
+def _figures(figures: list[Figure]) -> Table:
+    table = Table("figure", title="MarkdownStore")
+    for title in ("measured", "target", "reached"):
+        table.add_column(title, justify="right")
+    table.add_column("note")
+    for each in figures:
+        target = "" if each.target is None else f"≤ {each.target:g} {each.unit}"
+        table.add_row(each.name, f"{each.value:g} {each.unit}", target, _MARKS[each.reached], each.note)
+    return table
+
+
+@app.command(hidden=True)
+def task(name: str, arguments: list[str]) -> None:
+    """What is measured in a process of its own."""
+    if name == "start":
+        found = bench.start(Path(arguments[0]), arguments[1])
+    elif name == "visit":
+        found = bench.visit(Path(arguments[0]), arguments[1])
+    else:
+        found = bench.grow(Path(arguments[0]), int(arguments[1]), int(arguments[2]))
+    typer.echo(json.dumps(found))
+
+
+if __name__ == "__main__":
+    app()
