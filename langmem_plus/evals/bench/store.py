@@ -20,6 +20,7 @@ from langmem_plus.store import MarkdownStore
 K = 5
 USERS = 20
 QUESTIONS = 200
+_SORTED = 250_000  # memories of the large store that are sorted by their users before they are written
 Say = Callable[[str], None]
 
 
@@ -152,9 +153,11 @@ def time_many_namespaces(size: int, users: int, root: Path, say: Say) -> Iterato
     if not root.exists():
         with ours(root, HashEmbeddings()) as store:
             corpus = memories(size, users)
-            for number, part in enumerate(iter(lambda: [*itertools.islice(corpus, 100 * BATCH)], [])):
-                say(f"MarkdownStore: {number * 100 * BATCH:,} of {size:,} memories of {users:,} users")
-                store.batch(puts(part))
+            for number, part in enumerate(iter(lambda: [*itertools.islice(corpus, _SORTED)], [])):
+                say(f"MarkdownStore: {number * _SORTED:,} of {size:,} memories of {users:,} users")
+                part.sort(key=lambda each: each.user)  # a batch then touches few namespaces
+                for start in range(0, len(part), 10 * BATCH):
+                    store.batch(puts(part[start : start + 10 * BATCH]))
     say("searching in the large store")
     middle = f"u{users // 2}"
     alone = root.with_name(f"{root.name}-alone")
