@@ -59,7 +59,7 @@ class MemoryConfig(BaseSettings):
     sync_interval: float = _knob(
         "store", 1.0, "Seconds between two looks at the files for edits made by hand.", ge=0, le=86_400
     )
-    start_watcher: bool = _knob("store", False, "Watch the files and pick up edits at once.", planned=True)
+    start_watcher: bool = _knob("store", False, "Watch the files and pick up edits at once.")
     versioning: bool = _knob("store", False, "Keep the files' history in git.", planned=True)
     durable: bool = _knob("store", False, "Flush files and folders to the disk before a put returns.")
     open_namespaces: int = _knob("store", 64, "Namespace databases kept open at a time.", ge=1, le=4096)

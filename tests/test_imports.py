@@ -14,7 +14,7 @@ import langmem_plus
 HEAVY = (
     *("chromadb", "langchain_chroma", "onnxruntime", "tokenizers", "toktok_rs", "fastapi", "uvicorn", "flashrank"),
     *("langchain_openai", "openai", "langchain.agents", "langchain.chat_models", "langchain.embeddings", "torch"),
-    *("pytest", "hypothesis", "typer"),
+    *("pytest", "hypothesis", "typer", "watchfiles"),
 )
 PACKAGE = Path(langmem_plus.__file__).parent
 QUIET = ("records", "errors", "config", "state", "services", "prompts", "tokens", "providers", "background")

@@ -20,6 +20,7 @@ from langmem_plus.errors import StoreError
 from langmem_plus.store.batches import Batch, ExactSearchOp, list_namespaces
 from langmem_plus.store.embedding import Needs, TextEmbedder, Vectors
 from langmem_plus.store.markdown.backlog import find_needs
+from langmem_plus.store.markdown.companions import Companions
 from langmem_plus.store.markdown.files import Namespace, Stamp, carried_out
 from langmem_plus.store.markdown.indexing import Indexing
 from langmem_plus.store.markdown.layout import Layout
@@ -48,6 +49,7 @@ class Engine:
     ) -> None:
         self._layout, self._config, self._indexing, self._ranking = layout, config, indexing, ranking
         self.rooms = Rooms(layout, config.open_namespaces, self._open, indexing.forked)
+        self.companions = Companions(layout, config, self.rooms)
 
     @property
     def embedder(self) -> TextEmbedder | None:
@@ -60,7 +62,8 @@ class Engine:
 
     def _open(self, namespace: Namespace, opened: Callable[[OpenNamespace], None]) -> OpenNamespace:
         fields, embedder = self._indexing.fields, self.embedder
-        return OpenNamespace(self._layout, namespace, self._config, fields, embedder, opened)
+        join = self.companions.joining(opened)
+        return OpenNamespace(self._layout, namespace, self._config, fields, embedder, join)
 
     def settled(self, job: Callable[[], T]) -> T:
         """Run a job; where it meets a batch that a crash left half-done, finish that batch and run the job again."""
@@ -126,6 +129,7 @@ class Engine:
                 for action, stamp in zip(todo, stamps, strict=True):
                     if stamp is not None:
                         written.setdefault(action.namespace, {})[action.path] = stamp
+                self.companions.wrote(todo, stamps)
                 for room, steps in planned:
                     room.commit(steps, written.get(room.namespace, {}), vectors)
         return True

@@ -145,6 +145,24 @@ class Layout:
             )
         return folder
 
+    def namespace_of(self, path: Path) -> tuple[str, ...] | None:
+        """The namespace, or the prefix of some, that a path below ``entries`` belongs to, whether or not it is there;
+        None for what belongs to none.
+        """
+        if not path.is_relative_to(self.entries):
+            return None
+        labels: list[str] = []
+        folder = self.entries
+        for part in path.relative_to(self.entries).parts:
+            if part in RESERVED:
+                break
+            folder = folder / part
+            label = None if part.startswith(".") else _read_label(folder)
+            if label is None:
+                return None
+            labels.append(label)
+        return tuple(labels)
+
     def label_files(self, namespace: tuple[str, ...]) -> Iterator[tuple[Path, str]]:
         """The labels that are too long for a name, each with the file beside the folder's content that keeps it."""
         folder = self.entries

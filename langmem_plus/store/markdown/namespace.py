@@ -72,7 +72,8 @@ class OpenNamespace:
         self.hold, self.let_go = self._database.hold, self._database.let_go
         self.leave_to_parent, self.locked = self._database.leave_to_parent, self._database.locked
         self._start_catalog()
-        self._looked, self._next_look, self._heard = False, 0.0, 0
+        self._asked, self._seen, self._next_look, self._heard = 1, 0, 0.0, 0
+        self.edited: Callable[[Namespace], object] = lambda namespace: None  # told when the files had changed
 
     def _start_catalog(self) -> None:
         self._catalog = Catalog(self._embedder.model if self._embedder else None)
@@ -91,16 +92,16 @@ class OpenNamespace:
     # in step with the files
 
     def _in_step(self, index: Index) -> Index:
-        now = time.monotonic()
-        if now < self._next_look and self._database.told() == self._heard:
+        now, asked = time.monotonic(), self._asked
+        # Only a look that was asked for has to be had; others don't wait for another process that is at work here.
+        first = asked != self._seen
+        if not first and now < self._next_look and self._database.told() == self._heard:
             return index
-        # Only the first look has to be had; later ones don't wait for another process that is at work here.
-        first = not self._looked
         with contextlib.nullcontext(True) if index.in_memory else self._database.trying(wait=first) as mine:
             if mine:
                 self._heard = self._database.told()
                 self._look(index, first)
-        done, self._looked = time.monotonic(), True
+        done, self._seen = time.monotonic(), asked
         interval = self._config.sync_interval  # 0: at every use, whatever it costs
         self._next_look = done + (max(interval, (done - now) / _SYNC_SHARE) if interval else 0.0)
         return index
@@ -120,6 +121,8 @@ class OpenNamespace:
                 ) from error
             logger.warning("the index of %s can't follow its files now: %s", self.namespace, error)
             return
+        if changed:
+            self.edited(self.namespace)
         if (first or changed) and not index.in_memory:
             self._remind(index.pending(), all_of_them=True)
 
@@ -131,7 +134,7 @@ class OpenNamespace:
 
     def look_again(self) -> None:
         """Compare with the files at the next use, whatever the interval."""
-        self._looked, self._next_look = False, 0.0
+        self._asked += 1
 
     def holds(self, expected: Mapping[str, Mapping[str, Any] | None]) -> bool:
         """Whether each key has the value that is expected, None for no item, by the files as they are now. The caller

@@ -89,6 +89,14 @@ class Rooms:
                 for room in rooms:
                     room.look_again()
 
+    def look_again(self, prefixes: Collection[Namespace]) -> None:
+        """The namespaces at and below some prefixes that anybody uses compare with their files at their next use."""
+        with self._lock:
+            known = list(self._known.items())
+        for namespace, room in known:
+            if any(namespace[: len(prefix)] == prefix for prefix in prefixes):
+                room.look_again()
+
     def close(self) -> None:
         """Close all databases."""
         with self._lock:

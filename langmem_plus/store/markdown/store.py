@@ -98,6 +98,7 @@ class MarkdownStore(BaseStore):
 
     def close(self) -> None:
         """Close the databases. The store opens them again when it is used again."""
+        self._engine.companions.close()
         self._engine.rooms.close()
 
     # LangGraph's two methods; get, put, search and the others are made of them
