@@ -60,10 +60,14 @@ class MemoryConfig(BaseSettings):
         "store", 1.0, "Seconds between two looks at the files for edits made by hand.", ge=0, le=86_400
     )
     start_watcher: bool = _knob("store", False, "Watch the files and pick up edits at once.")
-    versioning: bool = _knob("store", False, "Keep the files' history in git.", planned=True)
+    versioning: bool = _knob("store", False, "Keep the files' history in git, committed after the reply.")
     durable: bool = _knob("store", False, "Flush files and folders to the disk before a put returns.")
     open_namespaces: int = _knob("store", 64, "Namespace databases kept open at a time.", ge=1, le=4096)
     embed_batch: int = _knob("store", 64, "Texts embedded in one call when a backlog is worked off.", ge=1, le=4096)
+    embed_late: int = _knob(
+        "store", 8, "Waiting texts that a search embeds before it answers; where more wait, none.", ge=0, le=4096
+    )
+    embed_in_background: bool = _knob("store", True, "Embed what waits in a thread; off, searches embed it in batches.")
     embed_timeout: float = _knob("store", 20.0, "Seconds that a remote embedder has for one call.", gt=0, le=3600)
     embed_failures: int = _knob("store", 3, "Failed calls in a row after which the embedder rests.", ge=1, le=1000)
     embed_pause_seconds: float = _knob(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -136,8 +137,10 @@ def chat_model_part(config: MemoryConfig) -> Part:
 
 
 def git_part(config: MemoryConfig) -> Part:
-    """What keeps the files' history: nothing yet."""
-    if config.versioning:
-        wish = "versioning is planned and not in effect in this version"
-        return Part("git", "not used", "degraded", wish, "Keep the folder in a git repository of your own.")
-    return Part("git", "not used", detail="versioning is off")
+    """What keeps the files' history."""
+    if not config.versioning:
+        return Part("git", "not used", detail="versioning is off")
+    program = shutil.which("git")
+    if program is None:
+        return Part("git", "not used", "missing", "git isn't installed; files are kept without history", "Install git.")
+    return Part("git", program, detail="files are committed a little after they are written")

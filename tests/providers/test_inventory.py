@@ -64,10 +64,18 @@ def test_what_is_missing_has_a_remedy(monkeypatch: pytest.MonkeyPatch, caplog: p
 
 def test_what_is_planned_is_not_claimed() -> None:
     """A setting that has no effect yet shows as such, with what does the work meanwhile."""
-    found = parts(dense_index="chroma", versioning=True)
-    for name, in_use in (("dense index", "exact search"), ("git", "not used")):
-        assert (found[name].in_use, found[name].state) == (in_use, "degraded")
-        assert "planned" in found[name].detail
+    found = parts(dense_index="chroma")["dense index"]
+    assert (found.in_use, found.state) == ("exact search", "degraded")
+    assert "planned" in found.detail
+
+
+def test_the_history_needs_git(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where versioning is on, git is named, or what to do without it."""
+    assert parts()["git"].in_use == "not used"
+    assert parts(versioning=True)["git"].state == "ok"
+    monkeypatch.setenv("PATH", "")
+    found = parts(versioning=True)["git"]
+    assert (found.state, found.remedy) == ("missing", "Install git.")
 
 
 def test_embedders_of_all_kinds(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from langmem_plus.store.markdown.files import Action, Namespace, Stamp
 from langmem_plus.store.markdown.layout import Layout
 from langmem_plus.store.markdown.namespace import OpenNamespace
 from langmem_plus.store.markdown.rooms import Rooms
+from langmem_plus.store.markdown.versioning import Versions
 from langmem_plus.store.markdown.watching import Watcher
 
 
@@ -23,6 +24,7 @@ class Companions:
 
     def __init__(self, layout: Layout, config: MemoryConfig, rooms: Rooms) -> None:
         self.watcher = Watcher(layout, rooms.look_again) if config.start_watcher else None
+        self.versions = Versions(layout, config) if config.versioning else None
 
     def joining(self, opened: Callable[[OpenNamespace], None]) -> Callable[[OpenNamespace], None]:
         """What is to be called when a namespace's database opens: ``opened``, and what goes along."""
@@ -31,19 +33,26 @@ class Companions:
             room.edited = self._edited
             if self.watcher is not None:
                 self.watcher.start()
+            if self.versions is not None:
+                self.versions.begin()
             opened(room)
 
         return join
 
     def _edited(self, namespace: Namespace) -> None:
-        """Files of a namespace were changed by somebody else."""
+        if self.versions is not None:
+            self.versions.edited(namespace)
 
     def wrote(self, actions: Sequence[Action], stamps: Sequence[Stamp | None]) -> None:
         """The store wrote files."""
         if self.watcher is not None:
             self.watcher.wrote(actions, stamps)
+        if self.versions is not None:
+            self.versions.wrote(actions)
 
     def close(self) -> None:
         """End what goes along; the store's next use begins it again."""
         if self.watcher is not None:
             self.watcher.stop()
+        if self.versions is not None:
+            self.versions.close()
