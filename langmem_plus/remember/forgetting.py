@@ -147,8 +147,11 @@ def find_witnesses(
 def says(turn: str, statement: str) -> bool:
     """Whether a turn holds all words of a statement, or says the same of the user or to the user ("You live in …")."""
     content = set(tokens(statement))
-    if content and content <= set(tokens(turn)):
-        return True
+    return bool(content and content <= set(tokens(turn))) or restates(turn, statement)
+
+
+def restates(turn: str, statement: str) -> bool:
+    """Whether a turn says the same as a statement of the user or to the user in other words ("You live in …")."""
     slot = find_slot(statement)
     if slot is None:
         return False

@@ -111,6 +111,16 @@ class Database:
                 self._index.close()
                 self._index = None
 
+    def discard(self) -> None:
+        """Remove the index and the vectors; the caller holds `locked`.
+
+        Raises:
+            OSError: one of their files can't be removed.
+        """
+        self.close()
+        for file in (self._index_file, self._vector_file):
+            _remove(file)
+
     def close_if_idle(self) -> bool:
         """Close the connection unless another thread is using it, and say whether that was so."""
         if not self._lock.acquire(blocking=False):

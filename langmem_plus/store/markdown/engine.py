@@ -48,6 +48,7 @@ class Engine:
         self, layout: Layout, config: MemoryConfig, indexing: Indexing, ranking: Literal["hybrid", "dense"]
     ) -> None:
         self._layout, self._config, self._indexing, self._ranking = layout, config, indexing, ranking
+        self._begun = False
         self.rooms = Rooms(layout, config.open_namespaces, self._open, indexing.forked)
         self.companions = Companions(layout, config, self.rooms)
 
@@ -67,6 +68,9 @@ class Engine:
 
     def settled(self, job: Callable[[], T]) -> T:
         """Run a job; where it meets a batch that a crash left half-done, finish that batch and run the job again."""
+        if not self._begun:
+            self._begun = True
+            self.rooms.finish_erasures()
         while True:
             try:
                 return job()

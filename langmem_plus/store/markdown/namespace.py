@@ -67,7 +67,8 @@ class OpenNamespace:
         self._layout, self._config, self._fields, self._embedder = layout, config, fields, embedder
         self._tell = opened
         self._database = Database(layout, namespace, opened=self._start_over)
-        self._use = self._database.use
+        self.use = self._use = self._database.use
+        self.discard = self._database.discard
         self.close, self.close_if_idle = self._database.close, self._database.close_if_idle
         self.hold, self.let_go = self._database.hold, self._database.let_go
         self.leave_to_parent, self.locked = self._database.leave_to_parent, self._database.locked
@@ -110,7 +111,7 @@ class OpenNamespace:
         if not index.in_memory and self.is_interrupted():
             raise InterruptedBatchError(self.namespace)
         try:
-            changed = bring_in_step(index, self.folder, self.namespace, self._fields)
+            changed = self.follow(index)
         except (OSError, sqlite3.Error) as error:
             if isinstance(error, sqlite3.Error) and not (is_busy(error) or is_outside(error)):
                 raise
@@ -125,6 +126,10 @@ class OpenNamespace:
             self.edited(self.namespace)
         if (first or changed) and not index.in_memory:
             self._remind(index.pending(), all_of_them=True)
+
+    def follow(self, index: Index) -> bool:
+        """Bring an index in step with the files, and say whether anything changed; the caller holds `locked`."""
+        return bring_in_step(index, self.folder, self.namespace, self._fields)
 
     def is_interrupted(self) -> bool:
         """Whether a batch of this namespace stands in the journal. The caller holds the namespace, so its writer is

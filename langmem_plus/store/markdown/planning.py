@@ -43,7 +43,7 @@ def plan(index: Index, folder: Path, writes: Sequence[Write]) -> list[Step]:
     taken: set[str] = set()
     for write in writes:
         row = index.get(write.key)
-        now = _later_than(row.updated_at if row else None)
+        now = later_than(row.updated_at if row else None)
         if write.value is not None:
             entry = Entry(write.key, write.value, row.created_at if row else now, now, write.index)
             path = _live_path(entry, row, index, folder, taken)
@@ -101,7 +101,8 @@ def _free_path(path: str, key: str, index: Index, folder: Path, taken: Collectio
     raise AssertionError("there are always more names")
 
 
-def _later_than(time_before: str | None) -> str:
+def later_than(time_before: str | None) -> str:
+    """The time now, and in any case later than the one before."""
     now = format_time(utc_now())
     if time_before is None or now > time_before:
         return now

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import threading
 import time
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator
+from pathlib import Path
 
+from langmem_plus.erasure import EraseReceipt
+from langmem_plus.store.markdown import erasing
+from langmem_plus.store.markdown.erasing import is_erasure
 from langmem_plus.store.markdown.files import Namespace, journals, replay
 from langmem_plus.store.markdown.layout import Layout
 from langmem_plus.store.markdown.namespace import OpenNamespace
+
+logger = logging.getLogger(__name__)
 
 # A fork waits so long for the namespaces that other threads are using.
 _FORK_SECONDS = 5.0
@@ -81,13 +88,35 @@ class Rooms:
         """Finish the batches that a crash left in the journal and that touch one of these namespaces. While a batch
         runs, its writer holds its namespaces, so whoever gets hold of them knows that the writer is done or gone.
         """
-        for journal, touched in list(journals(self._layout)):
+        found = sorted(journals(self._layout), key=lambda each: is_erasure(each[0]))  # a batch must not outlive them
+        for journal, touched in found:
             if not touched or set(touched).isdisjoint(namespaces):
+                continue
+            if is_erasure(journal):
+                self._finish_erasure(journal, touched)
                 continue
             with self.locked(touched) as rooms:
                 replay(self._layout, journal, durable=True)
                 for room in rooms:
                     room.look_again()
+
+    def _finish_erasure(self, journal: Path, touched: Collection[Namespace]) -> None:
+        receipt = EraseReceipt()
+        for namespace in touched:  # one after another: a user may have more of them than files can be open
+            with self.locked([namespace]) as (room,):
+                erasing.finish(self._layout, journal, room, receipt)
+        erasing.end(self._layout, journal)
+        logger.warning("finished an erasure in %s that a crash had interrupted", touched)
+        for missed in receipt.unreached:
+            logger.error("the erasure in %s is incomplete: %s", touched, missed)
+
+    def finish_erasures(self) -> None:
+        """Finish the erasures that a crash left, of whatever namespace: one that is empty now is touched by nobody."""
+        left = {namespace for file, touched in journals(self._layout) if is_erasure(file) for namespace in touched}
+        try:
+            self.finish_interrupted(left)
+        except OSError as error:
+            logger.error("an erasure that a crash interrupted can't be finished: %s", error)
 
     def look_again(self, prefixes: Collection[Namespace]) -> None:
         """The namespaces at and below some prefixes that anybody uses compare with their files at their next use."""

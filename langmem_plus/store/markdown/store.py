@@ -21,6 +21,7 @@ from langgraph.store.base import (
 )
 
 from langmem_plus.config import MemoryConfig
+from langmem_plus.erasure import Choose, EraseReceipt
 from langmem_plus.errors import ConfigError
 from langmem_plus.records import Scores
 from langmem_plus.store.batches import ExactSearchOp, read_batch
@@ -28,6 +29,7 @@ from langmem_plus.store.embedding import Vectors
 from langmem_plus.store.markdown import pending
 from langmem_plus.store.markdown.backlog import EmbeddingState, embed_backlog
 from langmem_plus.store.markdown.engine import Engine, Expected
+from langmem_plus.store.markdown.erase import erase
 from langmem_plus.store.markdown.files import Namespace
 from langmem_plus.store.markdown.indexing import DEFAULT, Default, Indexing
 from langmem_plus.store.markdown.layout import Layout
@@ -194,6 +196,21 @@ class MarkdownStore(BaseStore):
         """Keep the scores of a recall as the records' ``last_scores``: in the index, not in the files."""
         checked = {key: Scores.model_validate(value).model_dump_json() for key, value in scores.items()}
         self._engine.room(namespace).set_scores(checked)
+
+    def erase(self, namespace: Namespace, choose: Choose | None = None) -> EraseReceipt:
+        """Erase for good, down to the bytes of the databases: no tombstone is left. A crash in the middle is made up
+        for at the next use of the namespace. Which records go with which is for `MemoryClient.erase` to say.
+
+        Args:
+            namespace: where.
+            choose: says what goes out of all that is there, tombstones too; None for everything at and below it.
+
+        Raises:
+            InvalidValueError: the namespace is empty.
+            StoreError: the intent or what stays can't be written; nothing was removed.
+        """
+        rooms = self._engine.rooms
+        return self._engine.settled(lambda: erase(self._layout, rooms, namespace, choose))
 
     def path_of(self, namespace: Namespace, key: str) -> Path | None:
         """The file that holds an item."""

@@ -110,10 +110,10 @@ def _read_all(
 ) -> list[_Read]:
     reads = []
     for path, stamp in stamps.items():
-        modified_at, holder = _modified_at(stamp), index.holder(path)
+        written_at, holder = modified_at(stamp.mtime), index.holder(path)
         try:
             text = (folder / path).read_bytes().decode("utf-8")
-            entry = parse(text, PurePosixPath(path), namespace, modified_at, holder[1] if holder else None)
+            entry = parse(text, PurePosixPath(path), namespace, written_at, holder[1] if holder else None)
             description = describe(entry, fields)
         except FileNotFoundError:
             index.remove_path(path)
@@ -129,9 +129,10 @@ def _read_all(
     return reads
 
 
-def _modified_at(stamp: Stamp) -> str:
+def modified_at(nanoseconds: int) -> str:
+    """A file's time as the store writes times."""
     try:
-        return format_time(dt.datetime.fromtimestamp(stamp.mtime / 1e9, dt.UTC))
+        return format_time(dt.datetime.fromtimestamp(nanoseconds / 1e9, dt.UTC))
     except (OverflowError, ValueError, OSError):  # a file system may tell any time
         return format_time(dt.datetime.fromtimestamp(0, dt.UTC))
 
@@ -151,5 +152,5 @@ def _take(index: Index, read: _Read) -> int | None:
             return None
         if not same and entry.updated_at <= row.updated_at:
             # Edited by hand: the store's own line still tells the time before.
-            entry = replace(entry, updated_at=max(_modified_at(read.stamp), row.updated_at))
+            entry = replace(entry, updated_at=max(modified_at(read.stamp.mtime), row.updated_at))
     return index.put(entry, read.description, read.path, read.stamp)

@@ -1,0 +1,199 @@
+"""What else speaks of something that is to be erased: pure, over all records of a namespace.
+
+An erased **fact** takes with it what it replaced, the turns that it was drawn from or that say it, the replies to them,
+and facts that say it word for word; what else was drawn from those turns stays, and no longer names them. An erased
+**turn** or **thread** takes with it the facts that were drawn from nothing else; a fact that another turn stands for
+stays, and no longer names the erased one. A **summary** that read what is erased is made anew, without a model, out of
+the turns that it read and that are left.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from langmem_plus.config import MemoryConfig
+from langmem_plus.erasure import Erasure
+from langmem_plus.records import FORGOTTEN, TURN_ROLES, MemoryRecord
+from langmem_plus.remember.extract import in_order
+from langmem_plus.remember.forgetting import restates
+from langmem_plus.remember.points import extract_points, read_points, write_points
+from langmem_plus.text import tokens, words
+
+# A statement of fewer words stands in too many texts that don't speak of it; it is only found as a whole.
+_FEWEST_WORDS = 3
+
+
+def says_it(text: str, statement: str) -> bool:
+    """Whether a text says a statement: word for word, or the same of the user or to the user.
+
+    >>> says_it("Well, I live in Lyon with Anne.", "I live in Lyon"), says_it("I like green tea", "I like tea")
+    (True, False)
+    """
+    said, wanted = words(text), words(statement)
+    if said == wanted:
+        return bool(wanted) or text == statement
+    if len(wanted) >= _FEWEST_WORDS:
+        first, length = wanted[0], len(wanted)
+        for place, word in enumerate(said[: len(said) - length + 1]):
+            if word == first and said[place : place + length] == wanted:
+                return True
+    return restates(text, statement)
+
+
+class Traces:
+    """Finds what goes and what is rewritten.
+
+    Args:
+        records: everything in the namespace, tombstones too.
+        config: how long summaries are, and what counts as a duplicate.
+        now: the time of the change.
+    """
+
+    def __init__(self, records: Sequence[MemoryRecord], config: MemoryConfig, now: dt.datetime) -> None:
+        self._records, self._config, self._now = records, config, now
+        self._by_id = {record.id: record for record in reversed(records)}
+        self._gone: set[str] = set()
+        self._statements: list[str] = []  # what was erased as a fact: nobody may say it any more
+
+    def of_record(self, id: str) -> Erasure:
+        """What goes with one record."""
+        record = self._by_id.get(id)
+        self._gone.add(id)
+        if record is not None and record.role == "memory":
+            self._take_fact(record)
+        elif record is not None:
+            self._take_replies()
+            self._take_derived()
+        return self._erasure()
+
+    def of_thread(self, thread_id: str) -> Erasure:
+        """What goes with a conversation: everything said in it, its summary, its archive, and what is known from it
+        alone.
+        """
+        mine = [record for record in self._records if record.thread_id == thread_id]
+        self._gone.update(record.id for record in mine if record.role != "memory")
+        loose = (record for record in mine if record.role == "memory" and not self._has_source(record))
+        self._gone.update(record.id for record in loose)
+        self._take_derived()
+        return self._erasure()
+
+    # what goes
+
+    def _take_fact(self, fact: MemoryRecord) -> None:
+        past = [fact.id]
+        for id in past:
+            known = self._by_id.get(id)
+            before = [record.id for record in self._records if record.replaced_by == id]
+            past += [each for each in (*(known.replaces if known else ()), *before) if each not in past]
+        chain = [self._by_id[id] for id in past if id in self._by_id and self._by_id[id].role == "memory"]
+        self._gone.update(record.id for record in chain)
+        self._statements = [record.text for record in chain]
+        sources = {source for record in chain for source in record.source_ids}
+        for record in self._records:
+            if record.role in ("memory", *TURN_ROLES) and (record.id in sources or self._says(record.text)):
+                self._gone.add(record.id)
+        self._take_replies()
+
+    def _take_replies(self) -> None:
+        asked = {_exchange(record) for record in self._erased("user")} - {None}
+        replies = (record for record in self._records if record.role == "assistant" and _exchange(record) in asked)
+        self._gone.update(record.id for record in replies)
+
+    def _take_derived(self) -> None:
+        """Facts drawn from erased turns alone, and the replies, in whatever thread, that repeat such a fact."""
+        for record in self._records:
+            drawn = record.role == "memory" and not self._gone.isdisjoint(record.source_ids)
+            if drawn and not self._has_source(record):
+                self._gone.add(record.id)
+        self._statements = [record.text for record in self._erased("memory")]
+        for record in self._records:
+            if record.role == "assistant" and self._says(record.text):
+                self._gone.add(record.id)
+
+    def _has_source(self, record: MemoryRecord) -> bool:
+        return any(source in self._by_id and source not in self._gone for source in record.source_ids)
+
+    def _says(self, text: str) -> bool:
+        return any(says_it(text, statement) for statement in self._statements)
+
+    def _erased(self, role: str) -> list[MemoryRecord]:
+        return [record for record in self._records if record.role == role and record.id in self._gone]
+
+    # what stays, without it
+
+    def _erasure(self) -> Erasure:
+        rewritten: dict[str, Any] = {}
+        for record in self._records:
+            if record.id in self._gone:
+                continue
+            left = self._without(record)
+            if left is None:
+                self._gone.add(record.id)
+            elif left is not record:
+                rewritten[record.id] = left.model_copy(update={"updated_at": self._now}).to_value()
+        return Erasure(frozenset(self._gone), {key: value for key, value in rewritten.items() if key not in self._gone})
+
+    def _without(self, record: MemoryRecord) -> MemoryRecord | None:
+        """What is left of a record; None where nothing is, the record itself where nothing goes."""
+        read = not self._gone.isdisjoint(record.source_ids)
+        if record.role == "summary" and (read or self._says_points(record)):
+            return self._summary(record)
+        if record.role == "archive" and (read or self._says(record.text)):
+            return None
+        linked = not self._gone.isdisjoint((*record.replaces, record.replaced_by or ""))
+        if not (read or linked):
+            return record
+        kept = _apart_from(record.source_ids, self._gone)
+        update: dict[str, Any] = {"source_ids": kept, "replaces": _apart_from(record.replaces, self._gone)}
+        if record.replaced_by in self._gone:
+            update["replaced_by"] = None
+            update["metadata"] = {name: value for name, value in record.metadata.items() if name != "reason"}
+        if read:
+            update["tags"] = self._own_tags(record)
+            update["thread_id"] = self._thread(record, kept)
+        return record.model_copy(update=update)
+
+    def _own_tags(self, record: MemoryRecord) -> list[str]:
+        """The tags without those that a repeat in an erased turn added."""
+        own = record.text.casefold()
+        erased = "\n".join(r.text for r in self._records if r.id in self._gone and r.id in record.source_ids).casefold()
+        return [tag for tag in record.tags if tag.casefold() in own or tag.casefold() not in erased]
+
+    def _thread(self, record: MemoryRecord, kept: Sequence[str]) -> str | None:
+        """The conversation of a fact: it may be known from another one alone now."""
+        threads = [self._by_id[id].thread_id for id in kept if id in self._by_id]
+        return record.thread_id if not threads or record.thread_id in threads else threads[0]
+
+    def _says_points(self, summary: MemoryRecord) -> bool:
+        return any(self._says(point) for point in read_points(summary))
+
+    def _summary(self, summary: MemoryRecord) -> MemoryRecord | None:
+        """The summary out of what is left of what it read. Of its points those stay whose words all stand in one text
+        that is left: a model's own words can't be told from what is erased.
+        """
+        if summary.status != "active":
+            return None
+        kept = set(_apart_from(summary.source_ids, self._gone))
+        alive = [r for r in self._records if r.id not in self._gone and r.status == "active"]
+        turns = [r for r in alive if r.id in kept and r.role in TURN_ROLES and not r.metadata.get(FORGOTTEN)]
+        texts = [set(tokens(r.text)) for r in (*turns, *(r for r in alive if r.role == "memory"))]
+        points = [p for p in read_points(summary) if not self._says(p) and any(set(tokens(p)) <= t for t in texts)]
+        config = self._config
+        made = extract_points(points, in_order(turns), config.summary_max_items, config.simhash_distance)
+        made = [point for point in made if not self._says(point)]
+        if not made:
+            return None
+        update = {"text": write_points(made), "source_ids": [id for id in summary.source_ids if id in kept]}
+        return summary.model_copy(update=update)
+
+
+def _apart_from(ids: Iterable[str], gone: set[str]) -> list[str]:
+    return [id for id in ids if id not in gone]
+
+
+def _exchange(record: MemoryRecord) -> tuple[str, int] | None:
+    """The thread and the number of the turn that a record belongs to."""
+    turn = record.metadata.get("turn")
+    return (record.thread_id, turn) if record.thread_id is not None and isinstance(turn, int) else None

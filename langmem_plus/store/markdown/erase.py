@@ -1,0 +1,199 @@
+"""Erasing for good: files and tombstones, index, vectors, markers and journal, down to the bytes."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from langmem_plus.erasure import Choose, EraseReceipt, Erasure, kind_of
+from langmem_plus.errors import InvalidValueError
+from langmem_plus.store.markdown.contents import HeldFile, newest, other_files, read_contents
+from langmem_plus.store.markdown.erasing import Step, begin, end, finish, remove_file, remove_tree
+from langmem_plus.store.markdown.files import Namespace
+from langmem_plus.store.markdown.frontmatter import render
+from langmem_plus.store.markdown.layout import LABEL_FILE, Layout, namespace_id, role_of
+from langmem_plus.store.markdown.locks import ProcessLock
+from langmem_plus.store.markdown.namespace import InterruptedBatchError, OpenNamespace
+from langmem_plus.store.markdown.planning import later_than
+from langmem_plus.store.markdown.rooms import Rooms
+from langmem_plus.store.markdown.sync import scan
+
+# Somebody may write while a user is erased: what appears is erased too, so many times.
+_PASSES = 3
+# A copy that an editor left is told by an id or a text of at least so many characters; longer files aren't memories.
+_TELLING = 12
+_LARGEST_COPY = 16_000_000
+
+
+def erase(layout: Layout, rooms: Rooms, namespace: Namespace, choose: Choose | None) -> EraseReceipt:
+    """Erase what is chosen of a namespace, or everything at and below it.
+
+    Raises:
+        InvalidValueError: no namespace is named.
+        InterruptedBatchError: a crash left something half-done here; finish it and call again.
+        StoreError: the intent or what stays can't be written; nothing was removed.
+    """
+    if not namespace:
+        raise InvalidValueError("an erasure needs a namespace: to erase a whole store, remove its folder.")
+    rooms.finish_erasures()
+    receipt = EraseReceipt()
+    for folder in (layout.entries, layout.index, layout.vectors, layout.pending, layout.journal):
+        receipt.look(str(folder))
+    if choose is not None:
+        _erase_chosen(layout, rooms, namespace, choose, receipt)
+    else:
+        _erase_below(layout, rooms, namespace, receipt)
+    return receipt
+
+
+# some of a namespace
+
+
+def _erase_chosen(layout: Layout, rooms: Rooms, namespace: Namespace, choose: Choose, receipt: EraseReceipt) -> None:
+    with rooms.locked([namespace]) as (room,):
+        if room.is_interrupted():
+            raise InterruptedBatchError(namespace)
+        held = read_contents(room)
+        handles = _handles(held)
+        erasure = choose([(handle, _named(file, handle)) for file, handle in handles])
+        steps = _steps(handles, erasure, receipt)
+        steps += [(path, None) for path in _copies(room, held, handles, erasure, receipt)]
+        receipt.paths = [str(room.folder / path) for path, content in steps if content is None]
+        receipt.count("file", len(receipt.paths))
+        journal = begin(layout, [namespace], steps)
+        try:
+            finish(layout, journal, room, receipt)
+        except OSError:
+            end(layout, journal)
+            raise
+        end(layout, journal)
+
+
+def _handles(held: list[HeldFile]) -> list[tuple[HeldFile, str]]:
+    """The files that can be read, the ones that count first, each with what it is called while it is chosen: its key,
+    or, for an older copy, a name of its own.
+    """
+    counting = newest(held)
+    first = [(file, key) for key, file in counting.items()]
+    copies = [f for f in held if f.entry is not None and counting[f.entry.key] is not f]
+    return first + [(file, f"{file.entry.key}\0{file.path}") for file in copies if file.entry]
+
+
+def _named(file: HeldFile, handle: str) -> Mapping[str, Any]:
+    assert file.entry is not None
+    return {**file.entry.value, "id": handle} if file.entry.role else file.entry.value
+
+
+def _steps(handles: Iterable[tuple[HeldFile, str]], erasure: Erasure, receipt: EraseReceipt) -> list[Step]:
+    steps: list[Step] = []
+    for file, handle in handles:
+        entry, changed = file.entry, erasure.rewritten.get(handle)
+        assert entry is not None
+        is_copy = handle != entry.key
+        if {handle, entry.key} & erasure.keys or (changed is not None and (is_copy or entry.removed_at)):
+            steps.append((file.path, None))
+            if not is_copy:
+                receipt.count(kind_of(entry.value))
+        elif changed is not None:
+            written = replace(entry, value=dict(changed), updated_at=later_than(entry.updated_at))
+            steps.append((file.path, render(written)))
+            kind = kind_of(entry.value)
+            receipt.rewritten[kind] = receipt.rewritten.get(kind, 0) + 1
+    return steps
+
+
+def _copies(
+    room: OpenNamespace,
+    held: Iterable[HeldFile],
+    handles: Iterable[tuple[HeldFile, str]],
+    erasure: Erasure,
+    receipt: EraseReceipt,
+) -> list[str]:
+    """Files that can't be read as memories but hold what is erased: an editor's copies, broken ones."""
+    gone = [file.entry for file, handle in handles if file.entry and {handle, file.entry.key} & erasure.keys]
+    telling = {entry.key for entry in gone} | {str(entry.value.get("text", "")).strip() for entry in gone}
+    marks = [text.encode("utf-8", "surrogatepass") for text in telling if len(text) >= _TELLING]
+    unreadable = [file.path for file in held if file.entry is None]
+    found = [path for path in (*unreadable, *other_files(room)) if _holds(room.folder / path, marks)]
+    receipt.count("copy", len(found))
+    for path in unreadable:
+        if path not in found:
+            receipt.miss(f"{room.folder / path}: it can't be read as a memory, so look into it yourself")
+    return found
+
+
+def _holds(file: Path, marks: Iterable[bytes]) -> bool:
+    try:
+        content = file.read_bytes() if file.stat().st_size <= _LARGEST_COPY else b""
+    except OSError:
+        return False
+    return any(mark in content for mark in marks)
+
+
+# everything at and below a namespace
+
+
+def _erase_below(layout: Layout, rooms: Rooms, prefix: Namespace, receipt: EraseReceipt) -> None:
+    for number in range(_PASSES):
+        found = {namespace for namespace, _ in layout.find_namespaces(prefix)}
+        if number and not found:
+            break
+        todo = sorted({prefix, *found})
+        journal = begin(layout, todo, None)
+        for namespace in todo:
+            with rooms.locked([namespace]) as (room,):
+                _note(room, receipt)
+                finish(layout, journal, room, receipt)
+        end(layout, journal)
+    else:
+        receipt.miss(f"{layout.folder(prefix)}: somebody keeps writing there; stop them and erase again")
+    _clear_folder(layout, prefix, receipt)
+    for file in _orphans(layout):
+        receipt.count("database")
+        remove_file(file, receipt)
+
+
+def _note(room: OpenNamespace, receipt: EraseReceipt) -> None:
+    """Count the files that are about to go."""
+    for path in sorted(scan(room.folder, tidy=False)):
+        receipt.count(role_of(PurePosixPath(path)) or "item")
+        receipt.count("file")
+        receipt.paths.append(str(room.folder / path))
+
+
+def _clear_folder(layout: Layout, prefix: Namespace, receipt: EraseReceipt) -> None:
+    """Remove what is left below the prefix and isn't a memory, and the folders above it that are empty now."""
+    folder = layout.folder(prefix)
+    if not any(layout.find_namespaces(prefix)):
+        remove_tree(folder, receipt)
+    for parent in (folder, *folder.parents):
+        if parent == layout.entries or layout.entries not in parent.parents:
+            break
+        with contextlib.suppress(OSError):
+            if [child.name for child in parent.iterdir()] == [LABEL_FILE]:
+                (parent / LABEL_FILE).unlink()
+            parent.rmdir()
+
+
+def _orphans(layout: Layout) -> Iterator[Path]:
+    """Databases and markers of namespaces whose files somebody removed by hand: nobody can tell whose they were."""
+    living = {namespace_id(namespace) for namespace, _ in layout.find_namespaces()}
+    for folder in (layout.index, layout.vectors, layout.pending):
+        for path in sorted(folder.iterdir()) if folder.is_dir() else ():
+            name = path.name.split(".")[0]
+            if len(name) != 32 or name in living:
+                continue
+            lock = ProcessLock(layout.locks / f"{name}.lock")
+            if not lock.acquire(wait=False):
+                continue  # somebody begins to use it
+            try:
+                if path.is_dir():
+                    shutil.rmtree(path, ignore_errors=True)
+                else:
+                    yield path
+            finally:
+                lock.release()
