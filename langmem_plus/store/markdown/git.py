@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -92,12 +92,13 @@ class Repository:
         """The commit that the work tree stands on; None before the first."""
         return self.words("rev-parse", "--verify", "--quiet", "HEAD^{commit}", may_fail=True) or None
 
-    def busy(self) -> str | None:
-        """What a person is in the middle of, so that nothing may be committed now."""
-        found = next((name for name in _UNDER_WAY if (self.folder / name).exists()), None)
-        if found is None and not self.words("symbolic-ref", "--quiet", "HEAD", may_fail=True):
-            return "a detached HEAD"
-        return found
+    def under_way(self) -> str | None:
+        """What a person is in the middle of: a merge, a rebase or the like, by the name of its file."""
+        return next((name for name in _UNDER_WAY if (self.folder / name).exists()), None)
+
+    def is_detached(self) -> bool:
+        """Whether the work tree stands on a commit, and not on a branch."""
+        return not self.words("symbolic-ref", "--quiet", "HEAD", may_fail=True)
 
 
 def run(
@@ -109,16 +110,12 @@ def run(
     may_fail: bool = False,
 ) -> bytes:
     """Run a git command in a folder, as `Repository.run`."""
-    program = find_git()
-    if program is None:
-        raise GitError(MISSING)
-    clean = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    settings = [part for setting in _SETTINGS for part in ("-c", setting)]
+    command, surroundings = _command(arguments, environment)
     try:
         done = subprocess.run(
-            [program, *settings, *arguments],
+            command,
             cwd=folder,
-            env={**clean, **_ENVIRONMENT, **(environment or {})},
+            env=surroundings,
             capture_output=True,
             timeout=seconds,
             check=False,
@@ -132,24 +129,58 @@ def run(
     return done.stdout
 
 
+def open_git(folder: Path, *arguments: str) -> subprocess.Popen[bytes]:
+    """Begin a git command that answers line by line.
+
+    Raises:
+        GitError: there is no git, or it can't be run.
+    """
+    command, surroundings = _command(arguments, None)
+    try:
+        return subprocess.Popen(
+            command,
+            cwd=folder,
+            env=surroundings,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+    except OSError as error:
+        raise GitError(f"git {arguments[0]} in {str(folder)!r} failed: {error}") from error
+
+
+def _command(arguments: Sequence[str], environment: Mapping[str, str] | None) -> tuple[list[str], dict[str, str]]:
+    program = find_git()
+    if program is None:
+        raise GitError(MISSING)
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    settings = [part for setting in _SETTINGS for part in ("-c", setting)]
+    return [program, *settings, *arguments], {**clean, **_ENVIRONMENT, **(environment or {})}
+
+
 def find_repository(layout: Layout) -> Repository | None:
     """The repository that keeps the memories' history: the memory folder's own, or one around it in which a person
     tracks memories already. A repository around it that doesn't is none of ours.
     """
-    if find_git() is None or not layout.root.is_dir():
-        return None
-    told = run(layout.root, "rev-parse", "--show-toplevel", "--absolute-git-dir", "--git-common-dir", may_fail=True)
-    lines = os.fsdecode(told).splitlines()
-    if len(lines) != 3:
-        return None
-    top, folder = Path(lines[0]), Path(lines[1])
-    root = layout.root.resolve()
-    if root != top.resolve() and not root.is_relative_to(top.resolve()):
-        return None
-    place = root.relative_to(top.resolve()).as_posix()
-    found = Repository(top, folder, (layout.root / lines[2]).resolve(), "" if place == "." else f"{place}/")
-    own = (layout.root / ".git").exists()
-    return found if own or found.run("ls-files", "-z", "--", f"{found.prefix}entries") else None
+    found = next(repositories(layout), None)
+    if found is None or (layout.root / ".git").exists():
+        return found
+    return found if found.run("ls-files", "-z", "--", f"{found.prefix}entries") else None
+
+
+def repositories(layout: Layout) -> Iterator[Repository]:
+    """Every repository in whose work tree the memory folder lies, the nearest first."""
+    root = start = layout.root.resolve()
+    while find_git() is not None and start.is_dir():
+        told = run(start, "rev-parse", "--show-toplevel", "--absolute-git-dir", "--git-common-dir", may_fail=True)
+        lines = os.fsdecode(told).splitlines()
+        if len(lines) != 3 or not root.is_relative_to(top := Path(lines[0]).resolve()):
+            return
+        place = root.relative_to(top).as_posix()
+        yield Repository(top, Path(lines[1]), (start / lines[2]).resolve(), "" if place == "." else f"{place}/")
+        if top == top.parent:
+            return
+        start = top.parent
 
 
 def make_repository(layout: Layout) -> Repository:

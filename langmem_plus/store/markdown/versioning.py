@@ -154,8 +154,10 @@ def commit(layout: Layout, paths: Collection[Path]) -> str | None:
     """
     with alone(layout):
         repository = make_repository(layout)
-        if under_way := repository.busy():
-            raise Waiting(f"there is {under_way}")
+        if under_way := repository.under_way():
+            raise Waiting(f"{under_way} tells that a merge or a rebase is under way")
+        if repository.is_detached():
+            raise Waiting("a detached HEAD is no place for commits: check out a branch")
         paths = {*paths, *_ignore_derived(layout)}
         index = own_index(repository)
         for attempt in range(2):
@@ -240,9 +242,20 @@ def _follow(repository: Repository, names: Collection[str]) -> None:
     for told, name in zip(parts[::2], parts[1::2], strict=False):
         mode, _, blob, _, _ = told.lstrip(b":").split(b" ")
         lines.append(b"%s %s\t%s\0" % (b"0" if not mode.strip(b"0") else mode, blob, name))
-    for attempt in range(_TRIES if lines else 0):
+    if lines:
+        change_index(repository, None, b"".join(lines), "--index-info")
+
+
+def change_index(repository: Repository, index: Path | None, data: bytes, *arguments: str) -> None:
+    """Change an index, None for the person's, as soon as no other git command holds it.
+
+    Raises:
+        Waiting: one holds it for too long.
+        GitError: git refuses.
+    """
+    for attempt in range(_TRIES):
         try:
-            repository.run("update-index", "-z", "--index-info", data=b"".join(lines))
+            repository.run("update-index", "-z", *arguments, data=data, index=index)
             return
         except GitError as error:
             if "index.lock" not in str(error):
