@@ -15,7 +15,7 @@ from langmem_plus.records import FORGOTTEN, TURN_ROLES, Decision, Fact, MemoryRe
 from langmem_plus.remember.asked import ALL
 from langmem_plus.remember.sentences import LONGEST_STATEMENT
 from langmem_plus.remember.simhash import LOCATING, NEGATIONS
-from langmem_plus.remember.slots import Slot, canonical, find_slot
+from langmem_plus.remember.slots import JOINS_MORE, Slot, canonical, find_slot
 from langmem_plus.remember.steps import Namespace, Steps, list_records
 from langmem_plus.text import STOP_WORDS, stem, tokens, words
 
@@ -32,6 +32,14 @@ _ASIDES = (
     (re.compile(r"where (?:I|we) work\b", re.IGNORECASE), "my employer"),
     (re.compile(r"how old (?:I am|we are)\b", re.IGNORECASE), "my age"),
     (re.compile(r"(?:what|who|when) (my|our) (.+?) (?:is|are)\b(?: called| named)?", re.IGNORECASE), r"\1 \2"),
+)
+_TELLS = re.compile(r"(?P<thing>(?:my|our) [\w' -]{1,60}?) (?:is|are|=) (?P<value>.+)", re.IGNORECASE | re.DOTALL)
+# What can be named like a slot: a datum, or what people keep to themselves. "Forget my umbrella" is about an umbrella.
+_DATUM = re.compile(r"\d|@")
+_SECRET = re.compile(
+    r"\b(?:pass ?(?:word|phrase|code)|pin|code|key|secret|safe ?word|e-?mail|address|birthday|salary|income|diagnosis|"
+    r"medication|weight|budget|nickname|handle|username|login)s?$",
+    re.IGNORECASE,
 )
 # What else people call an attribute.
 _CALLED = {"home": {"home", "city", "town"}, "employer": {"employer", "job", "work", "company"}}
@@ -95,7 +103,18 @@ def _ends_with(text: str, slot: Slot) -> bool:
 
 
 def _is_named(request: str, text: str) -> bool:
-    """Whether a statement fills the slot that is named ("my phone number"), and says nothing else."""
+    """Whether a statement tells what is named ("my phone number"), and nothing else."""
+    subject, rest = canonical(text[:LONGEST_STATEMENT])
+    told = _TELLS.fullmatch(rest)
+    if (
+        told
+        and (_DATUM.search(told["value"]) or _SECRET.search(told["thing"]))
+        and not JOINS_MORE.search(told["value"])
+    ):
+        asker, named = canonical(request)
+        asked_for, thing = ([stem(w) for w in words(text) if w not in _FILLING] for text in (named, told["thing"]))
+        if asker == subject and asked_for and asked_for == thing:
+            return True
     slot = find_slot(text)
     if slot is None or not slot.alone or find_slot(request) is not None or not _ends_with(text, slot):
         return False
@@ -116,19 +135,16 @@ def find_witnesses(
     decisions: Sequence[Decision],
     facts: Sequence[Fact],
     seen: Iterable[MemoryRecord],
-    asking: Iterable[str],
 ) -> Steps[list[str]]:
     """The ids of the turns through which what these decisions forget would come back.
 
-    These are the turns that it was drawn from, those that ask to forget it, and all that say it, too, replies among
-    them.
+    These are the turns that it was drawn from, and all that say it, too, replies among them.
 
     Args:
         namespace: whose memory.
         decisions: what was decided; a DELETE without a fact is a request to forget that was granted.
         facts: the new facts.
         seen: the known records.
-        asking: the turns with requests to forget.
     """
     targets = {decision.target for decision in decisions if decision.event == "DELETE" and decision.fact is None}
     if not targets:
@@ -136,7 +152,6 @@ def find_witnesses(
     gone = {record.text: set(record.source_ids) for record in seen if record.id in targets}
     gone.update({fact.text: {fact.source_id} for fact in facts if fact.key in targets})
     sources = {source for ids in gone.values() for source in ids}
-    sources.update(asking)
     found: list[str] = []
     for role in TURN_ROLES:
         turns = yield from list_records(namespace, {"role": role, "status": "active"})

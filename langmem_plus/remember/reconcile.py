@@ -187,8 +187,8 @@ def _reconcile(
         result.report.warnings += verdict.warnings
     seen = {record.id: record for records in neighbours.values() for record in records}
     asking = [fact.source_id for fact in fresh if is_request(fact)]
-    witnesses = yield from find_witnesses(namespace, decisions, fresh, seen.values(), asking)
-    result.decisions = yield from _write(services, namespace, list(waiting), decisions, seen, witnesses)
+    witnesses = yield from find_witnesses(namespace, decisions, fresh, seen.values())
+    result.decisions = yield from _write(services, namespace, list(waiting), decisions, seen, witnesses, asking)
     events = Counter[str](decision.event for decision in result.decisions if decision.fact or decision.target)
     result.report.counts = {name: events[event] for event, name in _COUNTED.items()}
     result.report.decisions = [describe(decision) for decision in result.decisions]
@@ -201,6 +201,7 @@ def _write(
     decisions: Sequence[Decision],
     seen: Mapping[str, MemoryRecord],
     witnesses: Sequence[str],
+    asking: Sequence[str],
 ) -> Steps[list[Decision]]:
     """Write the decisions, brought to the records as they are now; gives those that held.
 
@@ -217,8 +218,10 @@ def _write(
         _apply(ledger, settled)
         done = [turn.model_copy(update={"extracted": True, "updated_at": now}) for turn in waiting.values()]
         forgets = any(decision.event == "DELETE" and decision.fact is None for decision in settled)
-        told = {**current, **{turn.id: turn for turn in done}}
-        written = {**{turn.id: turn for turn in done}, **(withheld(told, witnesses) if forgets else {})}
+        marked = {turn.id: turn for turn in done}
+        # Who asks to forget speaks to memory: that is nothing to recall, even where nothing was found to forget.
+        hidden = withheld({**current, **marked}, [*asking, *(witnesses if forgets else ())])
+        written = {**marked, **hidden}
         return [*ledger.puts(namespace), *(put(namespace, turn) for turn in written.values())]
 
     keys = [key for each in decisions for key in (each.target, each.fact and each.fact.key) if key]

@@ -45,7 +45,7 @@ _KIN_IS = re.compile(
     r"relocated|got|started|is \d|is (?:now )?(?:single|married|divorced|engaged|vegan|vegetarian))\b)",
     re.IGNORECASE,
 )
-_JOINS_MORE = re.compile(
+JOINS_MORE = re.compile(
     r"\b(?:and|but|with|who|which|because|while|where|und|aber|mit|et|mais|avec|y|pero|con)\b|[;，、]|,\s*(?:my|I|we|an?)\b",
     re.IGNORECASE,
 )
@@ -136,7 +136,7 @@ def _read(subject: str, attribute: str, match: re.Match[str], text: str) -> Slot
         subject,
         "job" if name == "job title" else name,
         " ".join(words(value)),
-        alone=not _JOINS_MORE.search(remainder),
+        alone=not JOINS_MORE.search(remainder),
         shape=shape(filled.casefold(), value),
         decides=_decides(attribute, named, text, rest),
     )
@@ -157,13 +157,13 @@ def _corrects(text: str) -> bool:
 
 def _tells_change(rest: str) -> bool:
     """Whether the statement, but for what is joined to it, tells of a change."""
-    joined = _JOINS_MORE.search(rest)
+    joined = JOINS_MORE.search(rest)
     return bool(CHANGE.search(rest[: joined.start()] if joined else rest))
 
 
 def _cut(text: str) -> tuple[str, str]:
     """A value without what is joined to it, and what is joined."""
-    joined = _JOINS_MORE.search(text)
+    joined = JOINS_MORE.search(text)
     return (_trim(text[: joined.start()]), text[joined.start() :]) if joined else (_trim(text), "")
 
 
@@ -176,7 +176,7 @@ def find_slots(text: str, speaker: str | None = None) -> list[Slot]:
     match = WORKPLACE.match(rest)
     if match is None:
         return [first]
-    alone = not _JOINS_MORE.search(rest[match.end() :])
+    alone = not JOINS_MORE.search(rest[match.end() :])
     employer = " ".join(words(_trim(match["value"])))
     return [first, Slot(subject, "employer", employer, alone, decides=_corrects(text) or _tells_change(rest))]
 
@@ -240,6 +240,6 @@ def _opinion(subject: str, rest: str) -> Slot | None:
         both = sorted((_plain(match["value"]), _plain(match["other"])))
         return Slot(subject, f"preference {both[0]} | {both[1]}", _plain(match["value"]))
     match = _OPINION.match(rest)
-    if match is None or _JOINS_MORE.search(match["thing"]):
+    if match is None or JOINS_MORE.search(match["thing"]):
         return None
     return Slot(subject, f"opinion of {_plain(match['thing'])}", "against" if match["against"] else "for")

@@ -43,6 +43,20 @@ NOT_MEANT = [
 ]
 
 
+MEANT += [
+    ("my PIN", "My PIN is 9876."),
+    ("my PIN please", "my PIN is 9876"),
+    ("our wifi password", "Our wifi password is hunter two"),
+    ("my sister's number", "My sister's number is 0123 456"),
+]
+NOT_MEANT += [
+    ("my wife", "My wife is allergic to nuts"),
+    ("my oven", "My oven is broken"),
+    ("my PIN", "My PIN is 9876 and I keep it in my wallet"),
+    ("my code", "My door code is 1234"),
+]
+
+
 @pytest.mark.parametrize(("request_", "text"), MEANT)
 def test_a_request_means_the_record_that_says_just_that(request_: str, text: str) -> None:
     """The whole statement, or the slot that the record fills and nothing else."""
