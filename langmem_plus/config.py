@@ -51,22 +51,17 @@ class MemoryConfig(BaseSettings):
     memory_path: Path = _knob("store", Path("./memory_db"), "The folder that holds the Markdown files and the indexes.")
     embeddings: str = _knob("store", "local", "The embedder: local, none, or provider:model as LangChain names it.")
     dense_index: Literal["auto", "exact", "chroma"] = _knob(
-        "store", "auto", "How vectors are searched: exactly, in Chroma, or Chroma above ann_threshold.", planned=True
+        "store", "auto", "How vectors are searched: exactly, in Chroma, or Chroma above ann_threshold."
     )
-    ann_threshold: int = _knob(
-        "store", 20_000, "Vectors in a namespace above which Chroma takes over.", ge=1, le=1_000_000_000, planned=True
-    )
-    sync_interval: float = _knob(
-        "store", 1.0, "Seconds between two looks at the files for edits made by hand.", ge=0, le=86_400
-    )
+    ann_threshold: int = _knob("store", 20_000, "Vectors in a namespace above which auto is Chroma.", ge=1, le=ENDLESS)
+    chroma_url: str | None = _knob("store", None, "A Chroma server, http://host:port, instead of one in this process.")
+    sync_interval: float = _knob("store", 1.0, "Seconds between two looks for edits made by hand.", ge=0, le=86_400)
     start_watcher: bool = _knob("store", False, "Watch the files and pick up edits at once.")
     versioning: bool = _knob("store", False, "Keep the files' history in git, committed after the reply.")
     durable: bool = _knob("store", False, "Flush files and folders to the disk before a put returns.")
     open_namespaces: int = _knob("store", 64, "Namespace databases kept open at a time.", ge=1, le=4096)
     embed_batch: int = _knob("store", 64, "Texts embedded in one call when a backlog is worked off.", ge=1, le=4096)
-    embed_late: int = _knob(
-        "store", 8, "Waiting texts that a search embeds before it answers; where more wait, none.", ge=0, le=4096
-    )
+    embed_late: int = _knob("store", 8, "Waiting texts, at most, that a search itself embeds.", ge=0, le=4096)
     embed_in_background: bool = _knob("store", True, "Embed what waits in a thread; off, searches embed it in batches.")
     embed_timeout: float = _knob("store", 20.0, "Seconds that a remote embedder has for one call.", gt=0, le=3600)
     embed_failures: int = _knob("store", 3, "Failed calls in a row after which the embedder rests.", ge=1, le=1000)

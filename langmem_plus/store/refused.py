@@ -79,6 +79,13 @@ class Refused:
         with self._lock:
             return self._known.get(text_hash(text))
 
+    def next_try(self) -> float | None:
+        """Seconds until one may be tried again; None without any."""
+        with self._lock:
+            if not self._known:
+                return None
+            return max(0.0, min(refusal.until for refusal in self._known.values()) - self._clock())
+
     def pausing(self) -> frozenset[bytes]:
         """The texts, by `text_hash`, that aren't to be tried now."""
         if not self._known:

@@ -8,10 +8,13 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from langmem_plus.errors import StoreError
+from langmem_plus.records import parse_time, utc_now
 from langmem_plus.store.batches import Batch
 from langmem_plus.store.embedding import Needs, Place, TextEmbedder
+from langmem_plus.store.markdown.catalog import Catalog
 from langmem_plus.store.markdown.describe import searched_texts
 from langmem_plus.store.markdown.files import Namespace
+from langmem_plus.store.markdown.index import Index
 from langmem_plus.store.markdown.namespace import OpenNamespace
 from langmem_plus.store.refused import text_hash
 
@@ -30,7 +33,12 @@ class EmbeddingState:
         failures: calls that failed since the last one that worked.
         resting: seconds for which it isn't asked, because it failed again and again; 0 while it is.
         refused: texts that it gave no vector for; each is tried again after a pause that grows.
-        waiting: texts without a vector, those included.
+        waiting: texts without a vector of this model and size, those included.
+        texts: all texts that are searched.
+        oldest: seconds since the oldest item among those that wait was written; None where none waits.
+        failed: calls that failed since the store was opened.
+        p95: seconds within which 95 of 100 calls were answered, lately; None before the first.
+        running: whether what waits is being embedded in the background, or waits there for its next try.
     """
 
     model: str | None
@@ -38,6 +46,16 @@ class EmbeddingState:
     resting: float = 0.0
     refused: int = 0
     waiting: int = 0
+    texts: int = 0
+    oldest: float | None = None
+    failed: int = 0
+    p95: float | None = None
+    running: bool = False
+
+    @property
+    def progress(self) -> float:
+        """The share of the texts that have a vector of this model and size, in [0, 1]."""
+        return (self.texts - self.waiting) / self.texts if self.texts else 1.0
 
 
 def find_needs(
@@ -47,6 +65,7 @@ def find_needs(
     embedder: TextEmbedder,
     fields: Sequence[str] | None,
     limit: int,
+    expect: Callable[[Namespace], object] | None = None,
 ) -> Needs:
     """What a batch wants embedded: the new texts of its writes, and, before a search, some that have waited.
 
@@ -57,6 +76,7 @@ def find_needs(
         embedder: while it is left alone, or a text is, nothing that waits is looked for.
         fields: the paths that are searched.
         limit: texts that are embedded late in one go.
+        expect: told where more than that wait, which then aren't embedded here; None where nobody else would.
     """
     texts: dict[str, Place] = {}
     for namespace, puts in batch.writes.items():
@@ -71,10 +91,39 @@ def find_needs(
     if not embedder.breaker.resting():
         pausing = embedder.refused.pausing()
         for room in searched:
+            if expect is not None and room.look(_rest, 0) - len(pausing) > limit - len(backlog):
+                expect(room.namespace)
+                continue
             found = room.waiting(limit - len(backlog), pausing)
             backlog.update({text: (room.namespace, key) for text, key in found.items()})
     late = [text for text in backlog if text not in texts]
     return Needs(list(texts), late, batch.queries, {**backlog, **texts})
+
+
+def _rest(index: Index, catalog: Catalog) -> int:
+    return catalog.count_waiting()
+
+
+def missing(room: OpenNamespace, embedder: TextEmbedder, after: int, limit: int) -> list[tuple[int, bytes, str, str]]:
+    """Item, text hash, text and key of some texts without a vector, of the items after one, in their order."""
+    model, size = embedder.model, embedder.size
+    return room.look(lambda index, _: index.vectors.missing(model, size, after, limit), [])
+
+
+def has_other_vectors(room: OpenNamespace, embedder: TextEmbedder) -> bool:
+    """Whether a namespace has vectors of another model, or of another size."""
+    model, size = embedder.model, embedder.size
+    return room.look(lambda index, _: index.vectors.has_others(model, size), False)
+
+
+def measure(rooms: Iterable[OpenNamespace], embedder: TextEmbedder) -> tuple[int, int, float | None]:
+    """The number of texts, of those that have no vector, and the seconds since the oldest item of these was written."""
+    model, size = embedder.model, embedder.size
+    nothing: tuple[int, int, str | None] = (0, 0, None)
+    found = [room.look(lambda index, _: index.vectors.figures(model, size), nothing) for room in rooms]
+    times = [parse_time(written) for _, _, written in found if written]
+    oldest = max(0.0, (utc_now() - min(times)).total_seconds()) if times else None
+    return sum(one[0] for one in found), sum(one[1] for one in found), oldest
 
 
 def embed_backlog(rooms: Iterable[OpenNamespace], embedder: TextEmbedder, settled: Settled[int], limit: int) -> int:

@@ -5,7 +5,8 @@ The catalog never decides anything: it can be thrown away and is rebuilt from th
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,8 @@ from langmem_plus.store.search import Floats, Ids
 _FILTERED = ("role", "status", "thread_id")
 # Dead versions that are carried along before everything is read anew.
 _DEAD = 1000
+# The share of the time that goes into looking whether others brought the vectors of what waits.
+_LOOK_SHARE = 0.1
 
 
 class _Column:
@@ -66,7 +69,8 @@ class Catalog:
         self._vector_rows = _Column(np.int64)
         self._by_row: Ids | None = None
         self._waiting: dict[bytes, list[int]] = {}
-        self._seen_vectors: tuple[int, int] | None = None
+        self._seen_vectors: int | None = None
+        self._next_look = self._look_began = 0.0
         self._dead = 0
 
     @property
@@ -76,6 +80,15 @@ class Catalog:
         for text in [text for text, rows in self._waiting.items() if not alive[rows].any()]:
             del self._waiting[text]
         return list(self._waiting)
+
+    def waits(self, text: bytes) -> bool:
+        """Whether the text with this hash has no vector yet."""
+        alive = self._alive.view
+        return any(alive[row] for row in self._waiting.get(text, ()))
+
+    def count_waiting(self) -> int:
+        """As many as `waiting` gives, or some more: those of items that are gone may be among them."""
+        return len(self._waiting)
 
     def refresh(self, index: Index, size: int | None = None) -> None:
         """Read what changed in the index since the last time.
@@ -100,12 +113,30 @@ class Catalog:
                 chunks = index.vectors.of_items(seen, self.model) if self.model is not None else []
                 self._follow(dropped, index.outlines(seen), chunks)
                 self._position = position
-            if self._waiting and self.model is not None and self._seen_vectors != index.vectors.version():
-                self._seen_vectors = index.vectors.version()
-                for text, vector in index.vectors.get(self.model, list(self._waiting)).items():
-                    if self._fits(vector):
-                        rows = self._waiting.pop(text)
-                        self._add_vectors(rows, [vector] * len(rows))
+            arrived = index.vectors.take_arrived()
+            if self._waiting and self.model is not None:
+                self._take(index, self.model, self._waiting if self._others_wrote(index) else arrived)
+
+    def _others_wrote(self, index: Index) -> bool:
+        """Whether other connections may have brought vectors. To look for all that wait takes long where much does: no
+        larger share of the time than ``_LOOK_SHARE`` goes into it.
+        """
+        version, now = index.vectors.version(), time.monotonic()
+        if version == self._seen_vectors or now < self._next_look:
+            return False
+        self._seen_vectors, self._look_began = version, now
+        return True
+
+    def _take(self, index: Index, model: str, texts: Iterable[bytes]) -> None:
+        """Take the vectors of those of some waiting texts that have one by now."""
+        hashes = [text for text in texts if text in self._waiting]
+        for text, vector in index.vectors.get(model, hashes).items() if hashes else ():
+            if self._fits(vector):
+                rows = self._waiting.pop(text)
+                self._add_vectors(rows, [vector] * len(rows))
+        if self._look_began:
+            now = time.monotonic()
+            self._next_look, self._look_began = now + (now - self._look_began) / _LOOK_SHARE, 0.0
 
     def _follow(
         self, dropped: list[int], outlines: list[Outline], chunks: list[tuple[int, bytes, bytes | None]]

@@ -19,7 +19,8 @@ from langmem_plus.config import MemoryConfig
 from langmem_plus.errors import StoreError
 from langmem_plus.store.batches import Batch, ExactSearchOp, list_namespaces
 from langmem_plus.store.embedding import Needs, TextEmbedder, Vectors
-from langmem_plus.store.markdown.backlog import find_needs
+from langmem_plus.store.markdown.backfill import Backfill
+from langmem_plus.store.markdown.backlog import EmbeddingState, find_needs, measure
 from langmem_plus.store.markdown.companions import Companions
 from langmem_plus.store.markdown.files import Namespace, Stamp, carried_out
 from langmem_plus.store.markdown.indexing import Indexing
@@ -49,7 +50,8 @@ class Engine:
     ) -> None:
         self._layout, self._config, self._indexing, self._ranking = layout, config, indexing, ranking
         self._begun = False
-        self.rooms = Rooms(layout, config.open_namespaces, self._open, indexing.forked)
+        self.rooms = Rooms(layout, config.open_namespaces, self._open, self._forked)
+        self.backfill = Backfill(layout, config, lambda: self.embedder, self.room, self.rooms.finish_interrupted)
         self.companions = Companions(layout, config, self.rooms)
 
     @property
@@ -65,6 +67,10 @@ class Engine:
         fields, embedder = self._indexing.fields, self.embedder
         join = self.companions.joining(opened)
         return OpenNamespace(self._layout, namespace, self._config, fields, embedder, join)
+
+    def _forked(self) -> None:
+        self._indexing.forked()
+        self.backfill.forked()
 
     def settled(self, job: Callable[[], T]) -> T:
         """Run a job; where it meets a batch that a crash left half-done, finish that batch and run the job again."""
@@ -82,14 +88,37 @@ class Engine:
         embedder = self.embedder
         if embedder is None:
             return Needs()
-        searched, fields, limit = self._searched(batch), self._indexing.fields, self._config.embed_batch
-        return find_needs(batch, searched, self.room, embedder, fields, limit)
+        searched, fields, config = self._searched(batch), self._indexing.fields, self._config
+        if not config.embed_in_background:
+            return find_needs(batch, searched, self.room, embedder, fields, config.embed_batch)
+        return find_needs(batch, searched, self.room, embedder, fields, config.embed_late, self.backfill.expect)
+
+    def wrote(self, needs: Needs, vectors: Mapping[str, Floats]) -> None:
+        """What was written without its vector gets one later."""
+        for namespace in {needs.places[text][0] for text in needs.texts if text not in vectors}:
+            self.backfill.expect(namespace)
+
+    def embedding_state(self) -> EmbeddingState:
+        """How the embedder does, and how much waits for it."""
+        embedder = self.embedder
+        if embedder is None:
+            return EmbeddingState(None)
+        texts, waiting, oldest = self.settled(lambda: measure(self.below(()), embedder))
+        breaker, timed, running = embedder.breaker, self._indexing.timed, self.backfill.is_running
+        failed, p95 = (timed.failed, timed.p95()) if timed else (0, None)
+        state = (embedder.model, breaker.failures, breaker.resting(), len(embedder.refused), waiting, texts)
+        return EmbeddingState(*state, oldest, failed, p95, running)
+
+    def stop(self) -> None:
+        """End what goes on in the background."""
+        self.backfill.stop()
 
     def run(self, batch: Batch, needs: Needs, vectors: Vectors) -> list[Result]:
         """Read, then write; results in the order of the ops."""
         results = self.settled(lambda: self._read(batch, needs, vectors))
         if batch.writes:
             self.settled(lambda: self.write(batch, vectors.texts))
+            self.wrote(needs, vectors.texts)
         return results
 
     def _read(self, batch: Batch, needs: Needs, vectors: Vectors) -> list[Result]:

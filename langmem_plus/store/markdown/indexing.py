@@ -12,6 +12,7 @@ from langmem_plus.config import MemoryConfig
 from langmem_plus.errors import ConfigError
 from langmem_plus.providers import embeddings_id, make_embeddings
 from langmem_plus.store.embedding import TextEmbedder
+from langmem_plus.store.timing import TimedEmbeddings
 
 
 class Default:
@@ -34,6 +35,7 @@ class Indexing:
 
     Attributes:
         fields: the paths that are searched, None for the default.
+        timed: the embedder's times, once it is made.
 
     Raises:
         ConfigError: the index is something else.
@@ -45,6 +47,7 @@ class Indexing:
         self._config, self._strict = config, strict
         self._lock = threading.Lock()
         self._made: tuple[TextEmbedder | None] | None = None
+        self.timed: TimedEmbeddings | None = None
 
     @property
     def embedder(self) -> TextEmbedder | None:
@@ -64,13 +67,16 @@ class Indexing:
             return None
         name = f"{embeddings_id(made)}/{dims or ''}"
         failures, pause = config.embed_failures, config.embed_pause_seconds
-        return TextEmbedder(made, name, dims, strict=self._strict, failures=failures, pause=pause)
+        self.timed = TimedEmbeddings(made)
+        return TextEmbedder(self.timed, name, dims, strict=self._strict, failures=failures, pause=pause)
 
     def forked(self) -> None:
         """In a forked child: the parent's threads, which may have held the locks, aren't there."""
         self._lock = threading.Lock()
         if self._made and self._made[0]:
             self._made[0].forked()
+        if self.timed is not None:
+            self.timed.forked()
 
 
 def _checked_fields(index: Any) -> list[str]:

@@ -7,7 +7,7 @@ import logging
 import sqlite3
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from langmem_plus.config import MemoryConfig
 from langmem_plus.errors import StoreError
@@ -28,6 +28,8 @@ from langmem_plus.store.refused import text_hash
 from langmem_plus.store.search import Floats, matches
 
 logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 # A look at the files may take this share of the time at most, however many there are.
 _SYNC_SHARE = 0.05
@@ -254,36 +256,31 @@ class OpenNamespace:
         model, size, by_hash = self._embedder.model, self._embedder.size, {text_hash(text): text for text in texts}
         return {by_hash[h] for h in self._use(lambda index: index.vectors.known(model, list(by_hash), size))}
 
+    def look(self, job: Callable[[Index, Catalog], T], otherwise: T) -> T:
+        """What a job reads of the index and of what is held in memory, in step with the files; ``otherwise`` where
+        there is nothing, or no vectors.
+        """
+
+        def read(index: Index) -> T:
+            self._refresh(self._in_step(index))
+            return job(index, self._catalog)
+
+        return self._use(read) if self._embedder is not None and self.exists else otherwise
+
     def waiting(self, limit: int, apart_from: Collection[bytes] = ()) -> dict[str, str]:
         """Texts that wait for a vector, each with the key of an item that holds it; those with a `text_hash` among
         ``apart_from`` are left out.
         """
 
-        def read(index: Index) -> dict[str, str]:
-            self._refresh(self._in_step(index))
-            hashes = [text for text in self._catalog.waiting if text not in apart_from]
+        def read(index: Index, catalog: Catalog) -> dict[str, str]:
+            hashes = [text for text in catalog.waiting if text not in apart_from]
             return index.vectors.texts(hashes[:limit])
 
-        return self._use(read) if limit > 0 and self._embedder is not None and self.exists else {}
-
-    def count_waiting(self) -> int:
-        """The number of texts that wait for a vector."""
-
-        def read(index: Index) -> int:
-            self._refresh(self._in_step(index))
-            return len(self._catalog.waiting)
-
-        return self._use(read) if self._embedder is not None and self.exists else 0
+        return self.look(read, {}) if limit > 0 else {}
 
     def wants(self, texts: Collection[str]) -> list[str]:
         """Those of some texts that wait here."""
-
-        def read(index: Index) -> list[str]:
-            self._refresh(self._in_step(index))
-            waiting = set(self._catalog.waiting)
-            return [text for text in texts if text_hash(text) in waiting]
-
-        return self._use(read) if self._embedder is not None and self.exists else []
+        return self.look(lambda _, catalog: [text for text in texts if catalog.waits(text_hash(text))], [])
 
     def put_vectors(self, vectors: Mapping[str, Floats]) -> None:
         """Keep vectors that arrived later."""

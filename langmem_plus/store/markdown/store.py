@@ -100,6 +100,7 @@ class MarkdownStore(BaseStore):
 
     def close(self) -> None:
         """Close the databases. The store opens them again when it is used again."""
+        self._engine.stop()
         self._engine.companions.close()
         self._engine.rooms.close()
 
@@ -174,7 +175,9 @@ class MarkdownStore(BaseStore):
         needs = self._engine.settled(lambda: self._engine.needs(batch))
         embedder = self._engine.embedder
         texts = embedder.fulfil(needs).texts if embedder else {}
-        return self._engine.settled(lambda: self._engine.write(batch, texts, (namespace, expected)))
+        written = self._engine.settled(lambda: self._engine.write(batch, texts, (namespace, expected)))
+        self._engine.wrote(needs, texts)
+        return written
 
     async def aexchange(self, namespace: Namespace, expected: Expected, ops: Iterable[PutOp]) -> bool:
         """As `exchange`: embeds in the running loop, reads and writes in a thread."""
@@ -182,9 +185,11 @@ class MarkdownStore(BaseStore):
         needs = await asyncio.to_thread(self._engine.settled, lambda: self._engine.needs(batch))
         embedder = self._engine.embedder
         texts = (await embedder.afulfil(needs)).texts if embedder else {}
-        return await asyncio.to_thread(
+        written = await asyncio.to_thread(
             self._engine.settled, lambda: self._engine.write(batch, texts, (namespace, expected))
         )
+        self._engine.wrote(needs, texts)
+        return written
 
     def exactly(self, op: SearchOp) -> SearchOp:
         """The same search of the very namespace that it names: what lies below takes no place in its answer, and costs
@@ -235,10 +240,5 @@ class MarkdownStore(BaseStore):
         return await asyncio.to_thread(self.embed_waiting)
 
     def embedding_state(self) -> EmbeddingState:
-        """How the embedder does, and how many texts wait for it."""
-        embedder = self._engine.embedder
-        if embedder is None:
-            return EmbeddingState(None)
-        waiting = self._engine.settled(lambda: sum(room.count_waiting() for room in self._engine.below(())))
-        breaker = embedder.breaker
-        return EmbeddingState(embedder.model, breaker.failures, breaker.resting(), len(embedder.refused), waiting)
+        """How the embedder does, and how much waits for it."""
+        return self._engine.embedding_state()

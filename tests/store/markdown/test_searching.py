@@ -326,9 +326,9 @@ def test_while_the_embedder_is_down_words_answer(open_store: Any, ns: Namespace,
 
 
 def test_what_waits_is_embedded_in_batches(open_store: Any, ns: Namespace, record: Any) -> None:
-    """A search embeds at most so many; `embed_waiting` all of them, and stops at an outage."""
+    """With no thread for it, a search embeds at most so many; `embed_waiting` all, and it stops at an outage."""
     embedder = BagOfWordsEmbeddings(fail=ConnectionError("down"))
-    store = open_store(embedder, embed_batch=4, embed_failures=100)
+    store = open_store(embedder, embed_batch=4, embed_failures=100, embed_in_background=False)
     for n in range(11):
         store.put((*ns, str(n % 2)), f"k{n}", record(f"k{n}", f"tea number{n}"))
     assert store.embed_waiting() == 0
@@ -432,7 +432,7 @@ def test_while_the_embedder_is_left_alone_nothing_waits_for_it(
 ) -> None:
     """Neither searches nor writes ask it; one call finds out that it is back."""
     embedder = BagOfWordsEmbeddings(fail=ConnectionError("down"))
-    store = open_store(embedder, embed_failures=2)
+    store = open_store(embedder, embed_failures=2, embed_late=20)
 
     def run(method: str, *args: Any, **options: Any) -> Any:
         if is_async:
