@@ -15,8 +15,8 @@ from __future__ import annotations
 import datetime as dt
 import json
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypedDict
 
@@ -59,12 +59,26 @@ class Conversation:
 
 
 def read_messages(path: str | Path) -> Iterator[Conversation]:
-    """The conversations in a file, in order.
+    """The conversations in a file, in order. A message without a time was said when the one before it was, or, at the
+    beginning, the one after it.
 
     Raises:
         ImportFileError: the file can't be read, or isn't of a known form; the message names the file and the place.
     """
-    path = Path(path)
+    for found in _read_file(Path(path)):
+        yield replace(found, messages=_dated(found.messages))
+
+
+def _dated(messages: Sequence[ImportedMessage]) -> list[ImportedMessage]:
+    known = next((message["created_at"] for message in messages if message["created_at"] is not None), None)
+    dated: list[ImportedMessage] = []
+    for message in messages:
+        known = message["created_at"] or known
+        dated.append({**message, "created_at": known})
+    return dated
+
+
+def _read_file(path: Path) -> Iterator[Conversation]:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except OSError as error:

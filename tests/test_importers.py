@@ -24,7 +24,13 @@ EXPECTED = [
         "id": "m1",
         "created_at": dt.datetime(2023, 5, 8, 11, 56, tzinfo=dt.UTC),
     },
-    {"role": "assistant", "content": "Noted.", "name": None, "id": None, "created_at": None},
+    {
+        "role": "assistant",
+        "content": "Noted.",
+        "name": None,
+        "id": None,
+        "created_at": dt.datetime(2023, 5, 8, 11, 56, tzinfo=dt.UTC),
+    },
 ]
 SAMPLE = {
     "sample_id": "conv-26",
@@ -253,3 +259,12 @@ def test_a_folder_is_no_file(tmp_path):
     """A folder is named, like any file that can't be read."""
     with pytest.raises(ImportFileError, match="can't be read"):
         list(read_messages(tmp_path))
+
+
+def test_a_message_without_a_time_was_said_beside_its_neighbours(read):
+    """The one before it, or, at the beginning, the one after it; where none has a time, none is made up."""
+    days = [None, "2024-03-01", None, "2024-03-02", None]
+    (found,) = read([{"role": "user", "content": f"m{n}", "created_at": day} for n, day in enumerate(days)])
+    assert [message["created_at"].day for message in found.messages] == [1, 1, 1, 2, 2]
+    (undated,) = read([{"role": "user", "content": "m"}])
+    assert undated.messages[0]["created_at"] is None

@@ -95,9 +95,10 @@ def _expecting(
         return update
 
     async def anode(state: MemoryState, config: RunnableConfig) -> Update:
-        update = await record.ainvoke(state, config)
-        expect(config)
-        return update
+        try:
+            return await record.ainvoke(state, config)
+        finally:  # a run that is cancelled here may have written the turn all the same
+            expect(config)
 
     return RunnableLambda(node, anode, name="record_user")
 

@@ -125,19 +125,20 @@ def test_a_turn_whose_stream_is_left_is_worked_off(store, config, run_config, re
 async def test_a_turn_whose_run_is_cancelled_is_worked_off(store, config, run_config, records):
     """A request that the web server gives up."""
 
+    asked = asyncio.Event()
+
     async def agent(state):
+        asked.set()
         await asyncio.sleep(PATIENCE)
 
     graph = create_memory_graph(agent, store=store, config=config)
     run = asyncio.create_task(graph.ainvoke(say("My wife is called Anne"), run_config()))
-    while not await store.asearch(("memories",)):
-        await asyncio.sleep(0.01)
+    await asyncio.wait_for(asked.wait(), PATIENCE)
     run.cancel()
     with pytest.raises(asyncio.CancelledError):
         await run
-    assert [record.text for record in await asyncio.to_thread(records, store, role="memory")] == [
-        "My wife is called Anne"
-    ]
+    found = await asyncio.to_thread(records, store, role="memory")
+    assert [record.text for record in found] == ["My wife is called Anne"]
 
 
 def test_a_turn_of_an_incognito_run_is_never_worked_off(store, config, run_config, records):
