@@ -1,6 +1,7 @@
 """Memory for programs without a graph: add what was said, search what is known.
 
 - `memory`: the client, sync and async;
+- `owner`: what the owner decides;
 - `said`: turns out of texts and messages;
 - `stored`: records out of a store's answers.
 """

@@ -16,6 +16,7 @@ from langchain_core.messages import BaseMessage
 from langgraph.store.base import BaseStore, GetOp, Item, Op, PutOp, SearchOp
 from pydantic import BaseModel, ValidationError
 
+from langmem_plus.erasure import Choose, EraseReceipt, SupportsErasure
 from langmem_plus.errors import ModelAnswerError, ModelTimeoutError
 from langmem_plus.providers.chat import astructured, structured
 from langmem_plus.providers.threads import within
@@ -101,7 +102,15 @@ class Release:
     owner: str
 
 
-Request: TypeAlias = Batch | Exchange | Ask | Claim | Release
+@dataclass(frozen=True)
+class Erase:
+    """A wish to erase for good; gives the receipt, or None where the store can't."""
+
+    namespace: Namespace
+    choose: Choose | None
+
+
+Request: TypeAlias = Batch | Exchange | Ask | Claim | Release | Erase
 Result = TypeVar("Result")
 Steps: TypeAlias = Generator[Request, Any, Result]
 
@@ -118,7 +127,7 @@ def run_steps(steps: Steps[Result], services: Services, store: BaseStore) -> Res
             if not isinstance(store, SupportsExchange):
                 return None
             return store.exchange(request.namespace, request.expected, request.ops)
-        return _claims(request, services, store)
+        return _others(request, services, store)
 
     try:
         request = next(steps)
@@ -145,7 +154,7 @@ async def arun_steps(steps: Steps[Result], services: Services, store: BaseStore)
             if not isinstance(store, SupportsExchange):
                 return None
             return await store.aexchange(request.namespace, request.expected, request.ops)
-        return await asyncio.to_thread(_claims, request, services, store)
+        return await asyncio.to_thread(_others, request, services, store)
 
     try:
         request = next(steps)
@@ -180,7 +189,9 @@ async def _aanswer(request: Ask, services: Services) -> BaseModel:
     return asked
 
 
-def _claims(request: Claim | Release, services: Services, store: BaseStore) -> set[str] | None:
+def _others(request: Claim | Release | Erase, services: Services, store: BaseStore) -> set[str] | EraseReceipt | None:
+    if isinstance(request, Erase):
+        return store.erase(request.namespace, request.choose) if isinstance(store, SupportsErasure) else None
     if not isinstance(store, SupportsClaims):
         return set(request.keys) if isinstance(request, Claim) else None
     if isinstance(request, Claim):

@@ -70,6 +70,11 @@ def _question(
     return Ask(render_summary(previous, new, lines, max_items=config.summary_max_items), Summary)
 
 
+def _is_told(turn: MemoryRecord | None) -> bool:
+    """Whether a turn may be read into a summary."""
+    return turn is not None and turn.status == "active" and not turn.metadata.get(FORGOTTEN)
+
+
 def _spoken(turn: MemoryRecord) -> str:
     return own_words(turn.text) or turn.text if turn.role == "user" else turn.text
 
@@ -152,7 +157,7 @@ class _Thread:
         for role in TURN_ROLES:
             wanted = {"role": role, "thread_id": self.scope.thread_id, "status": "active"}
             spoken += yield from list_records(namespace, wanted)
-        told = [turn for turn in spoken if not turn.metadata.get(FORGOTTEN)]
+        told = [turn for turn in spoken if _is_told(turn)]
         turns = uncovered(told, old, config.summary_source_max_turns)
         if not is_due(turns, config):
             return False
@@ -165,12 +170,13 @@ class _Thread:
 
         def change(current: dict[str, MemoryRecord]) -> list[PutOp]:
             nonlocal written
-            written = current.get(self.key) == known  # what was edited while the model thought is read next time
+            # What was edited, forgotten or erased while the model thought is read next time.
+            written = current.get(self.key) == known and all(_is_told(current.get(turn.id)) for turn in turns)
             return [put(namespace, record)] if written else []
 
-        yield from rewrite(namespace, [self.key], change)
+        yield from rewrite(namespace, [self.key, *(turn.id for turn in turns)], change)
         if not written:
-            warnings.append("the summary was edited while the new one was made, so it stays until the next turn")
+            warnings.append("what was said was edited while the summary was made, so that is made at the next turn")
         return written
 
     def _points(self, previous: Sequence[str], turns: Sequence[MemoryRecord], warnings: list[str]) -> Steps[list[str]]:

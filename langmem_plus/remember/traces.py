@@ -55,6 +55,7 @@ class Traces:
         self._records, self._config, self._now = records, config, now
         self._by_id = {record.id: record for record in reversed(records)}
         self._gone: set[str] = set()
+        self._sources: set[str] = set()  # what was erased, by its ids and its messages' ids
         self._statements: list[str] = []  # what was erased as a fact: nobody may say it any more
 
     def of_record(self, id: str) -> Erasure:
@@ -97,8 +98,8 @@ class Traces:
         self._take_replies()
 
     def _take_replies(self) -> None:
-        asked = {_exchange(record) for record in self._erased("user")} - {None}
-        replies = (record for record in self._records if record.role == "assistant" and _exchange(record) in asked)
+        asked = {exchange_of(record) for record in self._erased("user")} - {None}
+        replies = (record for record in self._records if record.role == "assistant" and exchange_of(record) in asked)
         self._gone.update(record.id for record in replies)
 
     def _take_derived(self) -> None:
@@ -125,6 +126,7 @@ class Traces:
 
     def _erasure(self) -> Erasure:
         rewritten: dict[str, Any] = {}
+        self._sources = self._gone | self._messages()
         for record in self._records:
             if record.id in self._gone:
                 continue
@@ -137,7 +139,7 @@ class Traces:
 
     def _without(self, record: MemoryRecord) -> MemoryRecord | None:
         """What is left of a record; None where nothing is, the record itself where nothing goes."""
-        read = not self._gone.isdisjoint(record.source_ids)
+        read = not self._sources.isdisjoint(record.source_ids) and record.role not in TURN_ROLES
         if record.role == "summary" and (read or self._says_points(record)):
             return self._summary(record)
         if record.role == "archive" and (read or self._says(record.text)):
@@ -145,7 +147,7 @@ class Traces:
         linked = not self._gone.isdisjoint((*record.replaces, record.replaced_by or ""))
         if not (read or linked):
             return record
-        kept = _apart_from(record.source_ids, self._gone)
+        kept = _apart_from(record.source_ids, self._sources) if read else record.source_ids
         update: dict[str, Any] = {"source_ids": kept, "replaces": _apart_from(record.replaces, self._gone)}
         if record.replaced_by in self._gone:
             update["replaced_by"] = None
@@ -154,6 +156,14 @@ class Traces:
             update["tags"] = self._own_tags(record)
             update["thread_id"] = self._thread(record, kept)
         return record.model_copy(update=update)
+
+    def _messages(self) -> set[str]:
+        """The ids of the messages that only erased turns were made of: records name these, too."""
+        said: dict[bool, set[str]] = {True: set(), False: set()}
+        for record in self._records:
+            if record.role in TURN_ROLES:
+                said[record.id in self._gone].update(record.source_ids)
+        return said[True] - said[False]
 
     def _own_tags(self, record: MemoryRecord) -> list[str]:
         """The tags without those that a repeat in an erased turn added."""
@@ -175,7 +185,7 @@ class Traces:
         """
         if summary.status != "active":
             return None
-        kept = set(_apart_from(summary.source_ids, self._gone))
+        kept = set(_apart_from(summary.source_ids, self._sources))
         alive = [r for r in self._records if r.id not in self._gone and r.status == "active"]
         turns = [r for r in alive if r.id in kept and r.role in TURN_ROLES and not r.metadata.get(FORGOTTEN)]
         texts = [set(tokens(r.text)) for r in (*turns, *(r for r in alive if r.role == "memory"))]
@@ -193,7 +203,7 @@ def _apart_from(ids: Iterable[str], gone: set[str]) -> list[str]:
     return [id for id in ids if id not in gone]
 
 
-def _exchange(record: MemoryRecord) -> tuple[str, int] | None:
+def exchange_of(record: MemoryRecord) -> tuple[str, int] | None:
     """The thread and the number of the turn that a record belongs to."""
     turn = record.metadata.get("turn")
     return (record.thread_id, turn) if record.thread_id is not None and isinstance(turn, int) else None

@@ -1,0 +1,119 @@
+"""What the owner decides, as calls of the client: pin, forget, clear, erase; each has an async twin, ``a…``."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from langgraph.store.base import BaseStore
+
+from langmem_plus.controls import FORGOT, Target, clear_steps, erase_steps, forget_steps, pin_steps
+from langmem_plus.erasure import EraseReceipt
+from langmem_plus.records import MemoryRecord, Scope
+from langmem_plus.remember.steps import Steps, arun_steps, run_steps
+from langmem_plus.services import Services
+
+T = TypeVar("T")
+
+
+class OwnerCalls:
+    """The part of `MemoryClient` that is the owner's."""
+
+    store: BaseStore
+    _services: Services
+
+    def pin(self, id: str, *, user_id: str, space: str = "default") -> MemoryRecord:
+        """Keep a record: no model replaces it, and it is never evicted.
+
+        Args:
+            id: the record's id, or a beginning of it that no other record has.
+            user_id: whose memory.
+            space: which part of it; the user's ``global`` one is looked in, too.
+
+        Raises:
+            NotFoundError: there is no such record, or several begin so, or it is deleted.
+        """
+        return self._do(pin_steps(self._services, Scope(user_id, space), id, pinned=True))
+
+    async def apin(self, id: str, *, user_id: str, space: str = "default") -> MemoryRecord:
+        """Keep a record, as `pin`."""
+        return await self._ado(pin_steps(self._services, Scope(user_id, space), id, pinned=True))
+
+    def unpin(self, id: str, *, user_id: str, space: str = "default") -> MemoryRecord:
+        """Let a record be replaced and evicted again; the arguments are those of `pin`."""
+        return self._do(pin_steps(self._services, Scope(user_id, space), id, pinned=False))
+
+    async def aunpin(self, id: str, *, user_id: str, space: str = "default") -> MemoryRecord:
+        """Let a record go again, as `unpin`."""
+        return await self._ado(pin_steps(self._services, Scope(user_id, space), id, pinned=False))
+
+    def forget(self, id: str, *, user_id: str, space: str = "default", reason: str = FORGOT) -> MemoryRecord:
+        """Delete a record softly: a tombstone with the reason stays. The turns that say it are kept, and withheld from
+        recall; summaries lose it. `erase` is for good.
+
+        Args:
+            id: the record's id, or a beginning of it that no other record has.
+            user_id: whose memory.
+            space: which part of it; the user's ``global`` one is looked in, too.
+            reason: kept in the tombstone's metadata.
+
+        Returns:
+            The tombstone.
+
+        Raises:
+            NotFoundError: there is no such record, or several begin so.
+        """
+        return self._do(forget_steps(self._services, Scope(user_id, space), id, reason))
+
+    async def aforget(self, id: str, *, user_id: str, space: str = "default", reason: str = FORGOT) -> MemoryRecord:
+        """Delete a record softly, as `forget`."""
+        return await self._ado(forget_steps(self._services, Scope(user_id, space), id, reason))
+
+    def clear_conversation(self, thread_id: str, *, user_id: str, space: str = "default") -> list[MemoryRecord]:
+        """Delete softly what was said in a conversation, and its summary; the facts that are known from it stay.
+
+        Returns:
+            The tombstones.
+        """
+        return self._do(clear_steps(self._services, Scope(user_id, space), thread_id))
+
+    async def aclear_conversation(self, thread_id: str, *, user_id: str, space: str = "default") -> list[MemoryRecord]:
+        """Delete a conversation softly, as `clear_conversation`."""
+        return await self._ado(clear_steps(self._services, Scope(user_id, space), thread_id))
+
+    def erase(
+        self, *, user_id: str, space: str | None = None, thread_id: str | None = None, id: str | None = None
+    ) -> EraseReceipt:
+        """Erase for good: one record, a conversation, a space, or, with nothing but ``user_id``, all of a user.
+
+        With a **record** go its earlier versions, the turns that it was drawn from or that say it, and the replies to
+        them; other facts that were drawn from those turns stay. With a **conversation** go the facts that nothing else
+        stands for. Summaries are made anew without it. Over a `MarkdownStore`, nothing is left in files, tombstones,
+        index, vectors or journal; other stores delete their items.
+
+        Args:
+            user_id: whose memory.
+            space: which part of it; for a record or a conversation, None is ``default``.
+            thread_id: the conversation.
+            id: the record's id, or a beginning of it that no other record has.
+
+        Returns:
+            What was asked, where it looked, what it removed, and what it could not reach.
+
+        Raises:
+            NotFoundError: there is no such record.
+            InvalidValueError: a record and a conversation at once.
+            StoreError: a file can't be written; nothing was erased.
+        """
+        return self._do(erase_steps(self._services, Target(user_id, space, thread_id, id)))
+
+    async def aerase(
+        self, *, user_id: str, space: str | None = None, thread_id: str | None = None, id: str | None = None
+    ) -> EraseReceipt:
+        """Erase for good, as `erase`."""
+        return await self._ado(erase_steps(self._services, Target(user_id, space, thread_id, id)))
+
+    def _do(self, steps: Steps[T]) -> T:
+        return run_steps(steps, self._services, self.store)
+
+    async def _ado(self, steps: Steps[T]) -> T:
+        return await arun_steps(steps, self._services, self.store)
