@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,8 +23,13 @@ from langmem_plus.errors import LangMemPlusError, ModelCallError
 from langmem_plus.graph import create_memory_graph
 from langmem_plus.providers import QuotingChatModel, make_chat_model
 from langmem_plus.records import MemoryReport
+from langmem_plus.remember.statements import forget_requests
 
 HELP = "/why shows what was recalled and why (/why all: everything), /memories all facts, /quit ends."
+FORGET_BY_HAND = (
+    "Nothing was forgotten: say what to forget as it was said (“forget that I live in Lyon”), or delete its file."
+)
+_SHOWN = 1000  # facts that are compared, to show what a message changed
 DEMO_USER = "sam"
 DEMO: tuple[tuple[str, tuple[str, ...]], ...] = (
     (
@@ -138,7 +144,7 @@ def chat(path: Path, config: MemoryConfig, user: str, space: str, thread: str) -
     with MemoryClient(path, config=config) as client:
         talk = Conversation(client, config, user, space, thread)
         _introduce(talk, path)
-        report = MemoryReport()
+        report, known = MemoryReport(), _facts(client, space, user)
         while (message := _read()) is not None:
             if message in ("/why", "/why all"):
                 for line in report_lines(report, everything=message.endswith("all")):
@@ -146,14 +152,22 @@ def chat(path: Path, config: MemoryConfig, user: str, space: str, thread: str) -
             elif message == "/memories":
                 console.print(record_table(client.list(user_id=user, space=space, role="memory")))
             elif message.startswith("/"):
-                console.print(HELP, style="dim")
+                console.print(f"There is no {message.split()[0]}. {HELP}", style="dim")
             elif message:
                 report = talk.say(message)
+                if config.model is None or not console.is_interactive:
+                    client.flush()  # rules take no time, and who pipes lines in doesn't wait between them
+                before, known = known, _facts(client, space, user)
+                _show_changes(before, known)
+                if forget_requests(message) and before.keys() <= known.keys():
+                    console.print(Padding(Text(FORGET_BY_HAND, style="dim"), (0, 0, 0, 7)))
 
 
 def _read() -> str | None:
     try:
         line = console.input(Text("you    ", style="bold cyan")).strip()
+        if not sys.stdin.isatty():  # nothing shows what a program typed
+            console.print(line)
     except (EOFError, KeyboardInterrupt):
         console.print()
         return None
@@ -176,8 +190,8 @@ def _free_space(client: MemoryClient) -> str:
     return next(name for name in names if not client.list(user_id=DEMO_USER, space=name, limit=1))
 
 
-def _facts(client: MemoryClient, space: str) -> dict[str, str]:
-    records = client.list(user_id=DEMO_USER, space=space, role="memory", limit=1000)
+def _facts(client: MemoryClient, space: str, user: str = DEMO_USER) -> dict[str, str]:
+    records = client.list(user_id=user, space=space, role="memory", limit=_SHOWN)
     return {record.id: record.text for record in records}
 
 
