@@ -19,6 +19,7 @@ from langgraph.store.base import (
 
 from langmem_plus.errors import InvalidValueError
 from langmem_plus.store.search import check_filter
+from langmem_plus.store.ttl import check_minutes
 from langmem_plus.store.values import check_value
 
 Namespace = tuple[str, ...]
@@ -52,8 +53,7 @@ def read_batch(ops: Iterable[Op]) -> Batch:
 
     Raises:
         InvalidNamespaceError: a namespace is empty, not text, or has a ``.`` or NUL in a label.
-        InvalidValueError: a value isn't plain JSON, or ``index`` isn't a list of paths.
-        NotImplementedError: an op asks for a time to live.
+        InvalidValueError: a value isn't plain JSON, ``index`` isn't a list of paths, or ``ttl`` isn't minutes.
         ValueError: an op or a filter's operator is unknown, a limit or offset is negative.
     """
     batch = Batch()
@@ -96,14 +96,13 @@ def _as_tuple(namespace: Any) -> Namespace:
 
 def _checked(op: PutOp) -> PutOp:
     """The op with a copy of its value, so that what was checked is what is stored, whatever the caller does to it."""
-    if op.ttl is not None:
-        raise NotImplementedError(f"ttl={op.ttl!r}: this store doesn't support time to live yet; leave it out.")
     index = op.index
     if index is not None and index is not False:
         if not isinstance(index, list | tuple) or not all(isinstance(path, str) for path in index):
             raise InvalidValueError(f"index={index!r}: give a list of paths such as ['text'], False, or nothing.")
         index = list(index)
-    return op._replace(value=None if op.value is None else check_value(op.value), index=index)
+    value = None if op.value is None else check_value(op.value)
+    return op._replace(value=value, index=index, ttl=check_minutes(op.ttl, "ttl"))
 
 
 def list_namespaces(found: Iterable[Namespace], op: ListNamespacesOp) -> list[Namespace]:

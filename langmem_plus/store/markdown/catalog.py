@@ -210,11 +210,13 @@ class Catalog:
         found[found] = known[rows[found]] == wanted[found]
         return np.where(found, rows, -1).astype(np.int64)
 
-    def select(self, condition: Mapping[str, Any] | None) -> Ids:
+    def select(self, condition: Mapping[str, Any] | None, apart_from: Sequence[int] = ()) -> Ids:
         """The rows of the living items that can meet a filter: role, status and thread are told apart here, everything
-        else is for the caller to check on the values.
+        else is for the caller to check on the values. Items with an id among ``apart_from`` are left out.
         """
         allowed = self._alive.view.copy()
+        out = self._rows(apart_from)
+        allowed[out[out >= 0]] = False
         for name, column in self._codes.items():
             wanted = (condition or {}).get(name)
             equal, different = (wanted, None) if isinstance(wanted, str) else (None, None)

@@ -13,17 +13,21 @@ from typing import Any, Literal
 from langmem_plus.errors import StoreError
 
 # Raised whenever the tables, the tokens or the descriptions change: an index of another version is built anew.
-VERSION = 2
+VERSION = 3
 # Dropped versions that are remembered for those who follow the changes.
 REMEMBERED_DROPS = 10_000
+# Beside an index that holds, or held, something that expires.
+MORTALS = "-mortals"
 _CHUNK = 500
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS items(
   id INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL UNIQUE, path TEXT NOT NULL UNIQUE,
   inode INTEGER NOT NULL, size INTEGER NOT NULL, mtime INTEGER NOT NULL,
   value TEXT NOT NULL, created_at TEXT NOT NULL, updated_at TEXT NOT NULL, indexing TEXT,
-  role TEXT, status TEXT, thread_id TEXT, place TEXT, born INTEGER NOT NULL, pending INTEGER NOT NULL, last_scores TEXT
+  role TEXT, status TEXT, thread_id TEXT, place TEXT, born INTEGER NOT NULL, pending INTEGER NOT NULL, last_scores TEXT,
+  ttl REAL, expires_at TEXT, ends_at TEXT, deadline TEXT
 );
+CREATE INDEX IF NOT EXISTS items_deadline ON items(deadline) WHERE deadline IS NOT NULL;
 CREATE INDEX IF NOT EXISTS items_newest ON items(updated_at DESC, id DESC);
 CREATE INDEX IF NOT EXISTS items_thread ON items(thread_id, place, born) WHERE place IS NOT NULL;
 CREATE INDEX IF NOT EXISTS items_pending ON items(id) WHERE pending;
@@ -83,6 +87,7 @@ class Connection:
 
     def __init__(self, path: Path | None, vectors: Path) -> None:
         self.in_memory = path is None
+        self._path = path
         self.db = sqlite3.connect(
             path or ":memory:", timeout=30, isolation_level=None, check_same_thread=False, uri=True
         )
@@ -132,6 +137,13 @@ class Connection:
             with contextlib.suppress(sqlite3.Error):  # unreadable vectors are embedded again
                 self.db.execute("ATTACH ? AS kept", (f"{vectors.absolute().as_uri()}?mode=ro&immutable=1",))
                 self.db.execute("INSERT INTO paid.vectors SELECT * FROM kept.vectors")
+
+    def note_mortals(self) -> None:
+        """Note beside the index, for those who don't open it, that something in it expires."""
+        if self._path is not None:
+            marker = self._path.with_name(self._path.name + MORTALS)
+            if not marker.exists():
+                marker.touch()
 
     def close(self) -> None:
         """Close it."""

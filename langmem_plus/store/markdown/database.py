@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from langmem_plus.errors import StoreError
-from langmem_plus.store.markdown.connection import explain, is_busy, is_outside
+from langmem_plus.store.markdown.connection import MORTALS, explain, is_busy, is_outside
 from langmem_plus.store.markdown.files import Namespace
 from langmem_plus.store.markdown.index import Index
 from langmem_plus.store.markdown.layout import Layout, namespace_id
@@ -235,7 +235,7 @@ def _inode(path: Path) -> int | None:
 
 
 def _remove(path: Path) -> None:
-    for ending in ("", "-wal", "-shm"):
+    for ending in ("", "-wal", "-shm", MORTALS):
         path.with_name(path.name + ending).unlink(missing_ok=True)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal, TypeAlias, TypeVar
 
 from langgraph.store.base import (
@@ -22,13 +22,15 @@ from langmem_plus.store.embedding import Needs, TextEmbedder, Vectors
 from langmem_plus.store.markdown.backfill import Backfill
 from langmem_plus.store.markdown.backlog import EmbeddingState, find_needs, measure
 from langmem_plus.store.markdown.companions import Companions
+from langmem_plus.store.markdown.expiring import Expiry, is_immortal
 from langmem_plus.store.markdown.files import Namespace, Stamp, carried_out
 from langmem_plus.store.markdown.indexing import Indexing
 from langmem_plus.store.markdown.layout import Layout
 from langmem_plus.store.markdown.namespace import InterruptedBatchError, OpenNamespace
-from langmem_plus.store.markdown.planning import Write, actions
+from langmem_plus.store.markdown.planning import Step, Write, actions
 from langmem_plus.store.markdown.rooms import Rooms
-from langmem_plus.store.markdown.searching import fields_of, listing, ranking
+from langmem_plus.store.markdown.searching import fields_of, forget, listing, ranking
+from langmem_plus.store.markdown.sweeping import Reads, Sweeper
 from langmem_plus.store.search import Floats
 
 T = TypeVar("T")
@@ -43,13 +45,21 @@ class Engine:
         config: the store's settings.
         indexing: what is embedded, and by whom.
         ranking: how a search ranks.
+        expiry: the store's time to live.
     """
 
     def __init__(
-        self, layout: Layout, config: MemoryConfig, indexing: Indexing, ranking: Literal["hybrid", "dense"]
+        self,
+        layout: Layout,
+        config: MemoryConfig,
+        indexing: Indexing,
+        ranking: Literal["hybrid", "dense"],
+        expiry: Expiry,
     ) -> None:
         self._layout, self._config, self._indexing, self._ranking = layout, config, indexing, ranking
         self._begun = False
+        self.layout, self.config, self.expiry = layout, config, expiry
+        self.sweeper = Sweeper(self)
         self.rooms = Rooms(layout, config.open_namespaces, self._open, self._forked)
         self.backfill = Backfill(layout, config, lambda: self.embedder, self.room, self.rooms.finish_interrupted)
         self.companions = Companions(layout, config, self.rooms)
@@ -66,7 +76,8 @@ class Engine:
     def _open(self, namespace: Namespace, opened: Callable[[OpenNamespace], None]) -> OpenNamespace:
         fields, embedder = self._indexing.fields, self.embedder
         join = self.companions.joining(opened)
-        return OpenNamespace(self._layout, namespace, self._config, fields, embedder, join)
+        self.sweeper.begin()
+        return OpenNamespace(self._layout, namespace, self._config, fields, embedder, self.expiry, join)
 
     def _forked(self) -> None:
         self._indexing.forked()
@@ -127,16 +138,21 @@ class Engine:
             with contextlib.suppress(StoreError):  # what can't be kept now waits on
                 room.put_vectors({text: late[text] for text in room.wants(late)})
         results: list[Result] = []
+        reads = Reads(self.expiry)
         for op in batch.ops:
             if isinstance(op, GetOp):
-                row = self.room(op.namespace).get(str(op.key))
+                room = self.room(op.namespace)
+                row = room.get(str(op.key))
+                if row is not None and op.refresh_ttl:
+                    reads.note(room, row)
                 results.append(Item(**fields_of(row, row.load_value(), op.namespace)) if row else None)
             elif isinstance(op, SearchOp):
-                results.append(self._search(op, vectors.queries.get(op.query or "")))
+                results.append(self._search(op, vectors.queries.get(op.query or ""), reads))
             elif isinstance(op, ListNamespacesOp):
                 results.append(list_namespaces(self._live_namespaces(), op))
             else:
                 results.append(None)
+        reads.prolong()
         return results
 
     def write(
@@ -154,18 +170,24 @@ class Engine:
                 if room.namespace not in batch.writes:
                     continue
                 puts = batch.writes[room.namespace].items()
-                writes = [Write(key, op.value, op.index) for key, op in puts]  # type: ignore[arg-type]
+                writes = [Write(key, op.value, op.index, op.ttl) for key, op in puts]  # type: ignore[arg-type]
                 planned.append((room, room.plan(writes)))
-            todo = [action for room, steps in planned for action in actions(room.namespace, steps)]
-            with carried_out(self._layout, todo, durable=self._config.durable) as stamps:
-                written: dict[Namespace, dict[str, Stamp]] = {}
-                for action, stamp in zip(todo, stamps, strict=True):
-                    if stamp is not None:
-                        written.setdefault(action.namespace, {})[action.path] = stamp
-                self.companions.wrote(todo, stamps)
-                for room, steps in planned:
-                    room.commit(steps, written.get(room.namespace, {}), vectors)
+            self.carry_out(planned, vectors)
         return True
+
+    def carry_out(
+        self, planned: Sequence[tuple[OpenNamespace, Sequence[Step]]], vectors: Mapping[str, Floats]
+    ) -> None:
+        """Write the files of what was planned, and index them. The caller holds the namespaces."""
+        todo = [action for room, steps in planned for action in actions(room.namespace, steps)]
+        with carried_out(self._layout, todo, durable=self._config.durable) as stamps:
+            written: dict[Namespace, dict[str, Stamp]] = {}
+            for action, stamp in zip(todo, stamps, strict=True):
+                if stamp is not None:
+                    written.setdefault(action.namespace, {})[action.path] = stamp
+            self.companions.wrote(todo, stamps)
+            for room, steps in planned:
+                room.commit(steps, written.get(room.namespace, {}), vectors)
 
     def _searched(self, batch: Batch) -> list[OpenNamespace]:
         """The namespaces whose late vectors a search looks for: not those of a search over more than stay open, which
@@ -182,12 +204,13 @@ class Engine:
 
     def _live_namespaces(self) -> Iterator[Namespace]:
         for namespace, live in self._layout.find_namespaces():
-            if live or self.room(namespace).count():
+            if (live and is_immortal(self._layout, namespace)) or self.room(namespace).count():
                 yield namespace
 
-    def _search(self, op: SearchOp, query: Floats | None) -> list[SearchItem]:
+    def _search(self, op: SearchOp, query: Floats | None, reads: Reads) -> list[SearchItem]:
         rooms = self.below(op.namespace_prefix, exact=isinstance(op, ExactSearchOp))
+        note = reads.note if op.refresh_ttl else forget
         asked = bool(op.query and op.query.strip())
         if not asked or (self._ranking == "dense" and self.embedder is None):
-            return listing(rooms, op)
-        return ranking(rooms, op, query, self._ranking, self._config)
+            return listing(rooms, op, note)
+        return ranking(rooms, op, query, self._ranking, self._config, note)

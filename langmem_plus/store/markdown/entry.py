@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from langmem_plus.records import MemoryRecord
+from langmem_plus.records import MemoryRecord, format_time, parse_time
 
 RECORD_FIELDS = tuple(MemoryRecord.model_fields)
 _RECORD_FIELDS = frozenset(RECORD_FIELDS)
@@ -26,6 +26,8 @@ class Entry:
         created_at, updated_at: the item's own times, fixed-width ISO in UTC.
         index: None for the store's own fields, False for no ranking, or the paths that a put asked for.
         removed_at: when the item was deleted; such a file is a tombstone and no item.
+        ttl: the minutes that it lives after it was last written or read; None where its time isn't prolonged by reads.
+        expires_at: when that time is over, unless it is read before.
     """
 
     key: str
@@ -34,11 +36,26 @@ class Entry:
     updated_at: str
     index: list[str] | bool | None = None
     removed_at: str | None = None
+    ttl: float | None = None
+    expires_at: str | None = None
 
     @functools.cached_property
     def role(self) -> str | None:
         """The record's role, or None for a foreign value."""
         return str(self.value["role"]) if is_record(self.key, self.value) else None
+
+    @functools.cached_property
+    def ends_at(self) -> str | None:
+        """When a record ends whatever happens: its own ``expires_at``. A foreign value's field of that name means
+        nothing here.
+        """
+        ends = self.value["expires_at"] if self.role is not None else None
+        return None if ends is None else format_time(parse_time(ends))
+
+    @property
+    def deadline(self) -> str | None:
+        """When it expires: the earlier of what its record says of itself and of the time to live that a put gave."""
+        return min((time for time in (self.expires_at, self.ends_at) if time is not None), default=None)
 
     @property
     def is_tombstone(self) -> bool:

@@ -20,6 +20,7 @@ from langmem_plus.records import MemoryRecord, format_time, parse_time, record_i
 from langmem_plus.store.markdown.entry import RECORD_FIELDS, RETIRED, Entry
 from langmem_plus.store.markdown.fields import UnreadableFileError, read_fields, write_fields
 from langmem_plus.store.markdown.layout import decode_name, is_deleted, role_of
+from langmem_plus.store.ttl import check_minutes, minutes_after
 from langmem_plus.store.values import check_value
 
 _FENCE = "---\n"
@@ -43,8 +44,8 @@ def render(entry: Entry) -> str:
     stored.update(created_at=entry.created_at, updated_at=entry.updated_at)
     if entry.index is not None:
         stored["index"] = entry.index
-    if entry.removed_at is not None:
-        stored["removed_at"] = entry.removed_at
+    times = {"removed_at": entry.removed_at, "ttl": entry.ttl, "expires_at": entry.expires_at}
+    stored.update({name: held for name, held in times.items() if held is not None})
     return f"{_FENCE}{write_fields([*fields, ('stored', stored)])}{_FENCE}{body}\n"
 
 
@@ -99,14 +100,35 @@ def parse(
         if is_deleted(path) and removed_at is None:
             removed_at = modified_at
     index = stored.get("index")
+    updated_at = _time(stored.get("updated_at"), modified_at)
+    ttl, expires_at = _time_to_live(stored, updated_at)
     return Entry(
         key,
         value,
         created_at=_time(stored.get("created_at"), born_at, value.get("created_at"), modified_at),
-        updated_at=_time(stored.get("updated_at"), modified_at),
+        updated_at=updated_at,
         index=index if index is False or (isinstance(index, list) and all(isinstance(p, str) for p in index)) else None,
         removed_at=removed_at,
+        ttl=ttl,
+        expires_at=expires_at,
     )
+
+
+def _time_to_live(stored: dict[str, Any], updated_at: str) -> tuple[float | None, str | None]:
+    """The minutes and the time in the store's own line, either of which a person may write alone. What can't be read is
+    no reason to take something for mortal or for immortal, so it is told.
+    """
+    minutes, time = stored.get("ttl"), stored.get("expires_at")
+    try:
+        ttl = check_minutes(minutes, "ttl")
+        given = None if time is None else parse_time(time)
+    except ValueError as error:
+        raise UnreadableFileError(f"'stored' has {error}") from error
+    if given is not None and not isinstance(given, dt.datetime):
+        raise UnreadableFileError(f"'stored' has expires_at={time!r}: give a time such as 2030-01-31T12:00:00Z.")
+    if given is not None:
+        return ttl, format_time(given)
+    return ttl, None if ttl is None else minutes_after(parse_time(updated_at), ttl)
 
 
 def _split(text: str) -> tuple[dict[str, Any], str]:

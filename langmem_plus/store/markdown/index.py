@@ -19,7 +19,7 @@ from langmem_plus.store.markdown.files import Stamp
 from langmem_plus.store.markdown.vectors import Vectors
 from langmem_plus.store.refused import text_hash
 
-_COLUMNS = "id, key, path, value, created_at, updated_at, indexing, last_scores"
+_COLUMNS = "id, key, path, value, created_at, updated_at, indexing, last_scores, ttl, expires_at, deadline"
 _PAGE = 500
 # What FTS5's bm25 takes for the rarity of a term that at least half of the items hold.
 _LEAST_RARITY = 1e-6
@@ -68,12 +68,19 @@ class Row:
     updated_at: str
     indexing: str | None
     last_scores: str | None
+    ttl: float | None = None
+    expires_at: str | None = None
+    deadline: str | None = None
 
     @staticmethod
     def of(found: Sequence[Any]) -> Row:
         """The row of a query's answer."""
         row_id, key, path, *others = found
         return Row(row_id, from_sql(key), from_sql(path), *others)
+
+    def lives(self, now: str | None) -> bool:
+        """Whether it hasn't expired by a time; None for a store that shows what has."""
+        return now is None or self.deadline is None or self.deadline > now
 
     def load_value(self) -> dict[str, Any]:
         """The value, fresh at each call, with the scores of its last recall where it is a record."""
@@ -90,7 +97,9 @@ class Row:
             self.key,
             self.created_at,
             self.indexing,
-        ) == (entry.key, entry.created_at, index)
+            self.ttl,
+            self.expires_at,
+        ) == (entry.key, entry.created_at, index, entry.ttl, entry.expires_at)
 
 
 class Index(Connection):
@@ -139,9 +148,10 @@ class Index(Connection):
         found = self.db.execute(sql, (to_sql(path),)).fetchone()
         return (from_sql(found[0]), found[1]) if found else None
 
-    def pending(self) -> list[str]:
-        """The keys of the turns whose facts haven't been drawn out, oldest first."""
-        return [from_sql(key) for (key,) in self.db.execute("SELECT key FROM items WHERE pending ORDER BY id")]
+    def pending(self, now: str = "") -> list[str]:
+        """The keys of the turns whose facts haven't been drawn out, oldest first; without what has expired by now."""
+        sql = "SELECT key FROM items WHERE pending AND (deadline IS NULL OR deadline > ?) ORDER BY id"
+        return [from_sql(key) for (key,) in self.db.execute(sql, (now,))]
 
     def match(self, table: str, terms: Iterable[str], limit: int) -> Matches:
         """The ids and BM25 scores (larger is better) of the items that hold any of the terms, best first; all of them
@@ -184,10 +194,11 @@ class Index(Connection):
 
     def put(self, entry: Entry, description: Description, path: str, stamp: Stamp) -> int:
         """Write an item as a new version and return its id. It keeps its place among its thread's turns and the scores
-        of its last recall.
+        of its last recall, and, where the file says the same of its time, how far reads have prolonged that.
         """
         key = to_sql(entry.key)
-        old = self.db.execute("SELECT id, born, last_scores FROM items WHERE key=?", (key,)).fetchone()
+        sql = "SELECT id, born, last_scores, ttl, expires_at, deadline FROM items WHERE key=?"
+        old = self.db.execute(sql, (key,)).fetchone()
         if old:
             self._drop(old[0])
         self.remove_path(path)
@@ -195,14 +206,21 @@ class Index(Connection):
         own_scores = entry.value.get("last_scores") if is_record else None
         scores = json.dumps(own_scores) if own_scores is not None else (old[2] if old and is_record else None)
         value = {**entry.value, "last_scores": None} if is_record else entry.value
+        deadline = entry.deadline
+        if old and entry.ttl is not None and old[3:5] == (entry.ttl, entry.expires_at):
+            deadline = min(max(old[5], entry.expires_at or ""), entry.ends_at or old[5])
+        if deadline is not None:
+            self.note_mortals()
         cursor = self.db.execute(
             "INSERT INTO items(key, path, inode, size, mtime, value, created_at, updated_at, indexing, role, status, "
-            "thread_id, place, born, pending, last_scores) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+            "thread_id, place, born, pending, last_scores, ttl, expires_at, ends_at, deadline) "
+            "VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
             (
                 *(key, to_sql(path), stamp.inode, stamp.size, stamp.mtime, json.dumps(value)),
                 *(entry.created_at, entry.updated_at, None if entry.index is None else json.dumps(entry.index)),
                 *map(to_sql, (description.role, description.status, description.thread_id, description.place)),
                 *(old[1] if old else -1, description.pending, scores),
+                *(entry.ttl, entry.expires_at, entry.ends_at, deadline),
             ),
         )
         row_id = int(cursor.lastrowid or 0)

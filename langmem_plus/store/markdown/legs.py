@@ -62,6 +62,7 @@ def find_items(
     query: Floats | None,
     condition: Mapping[str, Any] | None,
     pool: int | None,
+    expired: Sequence[int] = (),
 ) -> Found:
     """The items that match a search in any way and can meet its filter.
 
@@ -73,8 +74,10 @@ def find_items(
         condition: the filter.
         pool: the keyword matches that are ranked in each view, by the rarity of the terms here; None where terms will
             be weighed by their rarity elsewhere, too.
+        expired: the ids of items whose time is over.
     """
-    rows = catalog.select(condition)
+    rows = catalog.select(condition, expired)
+    pool = -1 if expired and pool is not None else pool  # they take no place among the keyword matches
     words, windows = (
         _spread(catalog, rows, index.match_terms(table, terms) if pool is None else [index.match(table, terms, pool)])
         for table in ("words", "windows")

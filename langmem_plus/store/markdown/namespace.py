@@ -12,11 +12,12 @@ from typing import Any, TypeVar
 from langmem_plus.config import MemoryConfig
 from langmem_plus.errors import StoreError
 from langmem_plus.store.embedding import TextEmbedder
-from langmem_plus.store.markdown import pending, planning
+from langmem_plus.store.markdown import expiring, pending, planning
 from langmem_plus.store.markdown.catalog import Catalog
 from langmem_plus.store.markdown.connection import is_busy, is_outside
 from langmem_plus.store.markdown.database import Database
 from langmem_plus.store.markdown.describe import Description, describe
+from langmem_plus.store.markdown.expiring import Expiry
 from langmem_plus.store.markdown.files import Namespace, Stamp, journals
 from langmem_plus.store.markdown.index import REMOVED, UNREADABLE, Index, Row, narrowed
 from langmem_plus.store.markdown.layout import Layout
@@ -52,6 +53,7 @@ class OpenNamespace:
         config: the store's settings.
         fields: the paths that are searched, None for the default.
         embedder: whose vectors are searched, None without vectors.
+        expiry: the store's time to live.
         opened: called when its database was opened.
     """
 
@@ -62,12 +64,13 @@ class OpenNamespace:
         config: MemoryConfig,
         fields: Sequence[str] | None,
         embedder: TextEmbedder | None,
+        expiry: Expiry,
         opened: Callable[[OpenNamespace], None],
     ) -> None:
         self.namespace = namespace
         self.folder = layout.folder(namespace)
         self._layout, self._config, self._fields, self._embedder = layout, config, fields, embedder
-        self._tell = opened
+        self._tell, self._expiry = opened, expiry
         self._database = Database(layout, namespace, opened=self._start_over)
         self.use = self._use = self._database.use
         self.discard = self._database.discard
@@ -127,7 +130,7 @@ class OpenNamespace:
         if changed:
             self.edited(self.namespace)
         if (first or changed) and not index.in_memory:
-            self._remind(index.pending(), all_of_them=True)
+            self._remind(index.pending(self._expiry.now()), all_of_them=True)
 
     def follow(self, index: Index) -> bool:
         """Bring an index in step with the files, and say whether anything changed; the caller holds `locked`."""
@@ -162,7 +165,7 @@ class OpenNamespace:
             if planning.moved(self._in_step(index), self.folder, writes):
                 self.look_again()
                 self._in_step(index)
-            return planning.plan(index, self.folder, writes)
+            return planning.plan(index, self.folder, writes, self._expiry.clock())
 
         return self._use(decide)
 
@@ -220,12 +223,14 @@ class OpenNamespace:
     # reading
 
     def get(self, key: str) -> Row | None:
-        """The item with a key."""
-        return self._use(lambda index: self._in_step(index).get(key)) if self.exists else None
+        """The item with a key, unless it has expired."""
+        row = self._use(lambda index: self._in_step(index).get(key)) if self.exists else None
+        return row if row is not None and row.lives(self._expiry.shown()) else None
 
     def count(self) -> int:
-        """The number of items."""
-        return self._use(lambda index: self._in_step(index).count()) if self.exists else 0
+        """The number of items that haven't expired."""
+        now = self._expiry.shown()
+        return self._use(lambda index: expiring.count(self._in_step(index), now)) if self.exists else 0
 
     def unreadable(self) -> dict[str, str]:
         """The files that are left out, by their path below the folder, each with the reason."""
@@ -234,11 +239,11 @@ class OpenNamespace:
 
     def newest(self, condition: Mapping[str, Any] | None) -> Iterator[tuple[Row, dict[str, Any]]]:
         """The items that meet a filter, newest update first, with their values, read page by page."""
-        before: tuple[str, int] | None = None
+        before, now = None, self._expiry.shown()
         where, values = narrowed(condition)
         while self.exists:
             page = self._use(lambda index, at=before: self._in_step(index).newest(at, where, values))  # type: ignore[misc]
-            for row in page:
+            for row in filter(lambda row: row.lives(now), page):
                 value = row.load_value()
                 if matches(value, condition):
                     yield row, value
@@ -307,7 +312,8 @@ class OpenNamespace:
             self._in_step(index)
             with index.reading():
                 self._refresh(index)
-                return find_items(index, self._catalog, terms, query, condition, pool)
+                expired = expiring.expired_ids(index, self._expiry.shown())
+                return find_items(index, self._catalog, terms, query, condition, pool, expired)
 
         return self._use(read) if self.exists else Found.nothing()
 

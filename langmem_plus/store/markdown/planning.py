@@ -16,6 +16,7 @@ from langmem_plus.store.markdown.files import Action, Namespace
 from langmem_plus.store.markdown.frontmatter import render
 from langmem_plus.store.markdown.index import Index, Row
 from langmem_plus.store.markdown.layout import DELETED, SUFFIX, file_path, is_deleted, role_of
+from langmem_plus.store.ttl import minutes_after
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,7 @@ class Write:
     key: str
     value: dict[str, Any] | None
     index: list[str] | bool | None = None
+    ttl: float | None = None
 
 
 @dataclass(frozen=True)
@@ -37,15 +39,26 @@ class Step:
     old_path: str | None
 
 
-def plan(index: Index, folder: Path, writes: Sequence[Write]) -> list[Step]:
-    """Decide the files of some writes, each key at most once. The index is in step with the files."""
+def plan(index: Index, folder: Path, writes: Sequence[Write], clock: dt.datetime | None = None) -> list[Step]:
+    """Decide the files of some writes, each key at most once. The index is in step with the files.
+
+    Args:
+        index: the index.
+        folder: the namespace's folder.
+        writes: what is asked for.
+        clock: from when a time to live is counted; None for now. What has expired by then is replaced as if it weren't
+            there.
+    """
+    clock = clock or utc_now()
     steps: list[Step] = []
     taken: set[str] = set()
     for write in writes:
         row = index.get(write.key)
         now = later_than(row.updated_at if row else None)
         if write.value is not None:
-            entry = Entry(write.key, write.value, row.created_at if row else now, now, write.index)
+            created_at = row.created_at if row and row.lives(format_time(clock)) else now
+            expires_at = None if write.ttl is None else minutes_after(clock, write.ttl)
+            entry = Entry(write.key, write.value, created_at, now, write.index, None, write.ttl, expires_at)
             path = _live_path(entry, row, index, folder, taken)
         elif row is not None:
             entry = Entry(row.key, row.load_value(), row.created_at, now, removed_at=now)

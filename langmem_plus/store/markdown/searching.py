@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import heapq
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -25,6 +25,11 @@ _PAGE = 100
 _FREE_TRIES = 2
 
 Chosen = tuple[int, OpenNamespace, Row, dict[str, Any]]
+Note = Callable[[OpenNamespace, Row], object]
+
+
+def forget(room: OpenNamespace, row: Row) -> None:
+    """Nobody wants to know what was given out."""
 
 
 def fields_of(row: Row, value: dict[str, Any], namespace: Namespace) -> dict[str, Any]:
@@ -38,14 +43,16 @@ def fields_of(row: Row, value: dict[str, Any], namespace: Namespace) -> dict[str
     }
 
 
-def listing(rooms: Sequence[OpenNamespace], op: SearchOp) -> list[SearchItem]:
-    """The items that meet the filter, newest update first."""
+def listing(rooms: Sequence[OpenNamespace], op: SearchOp, note: Note = forget) -> list[SearchItem]:
+    """The items that meet the filter, newest update first; ``note`` is told of each that is given out."""
     newest = heapq.merge(
         *(_tagged(room, op) for room in rooms),
         key=lambda found: (found[1].updated_at, found[1].id),
         reverse=True,
     )
-    page = itertools.islice(newest, op.offset, op.offset + op.limit)
+    page = list(itertools.islice(newest, op.offset, op.offset + op.limit))
+    for room, row, _ in page:
+        note(room, row)
     return [RankedItem(**fields_of(row, value, room.namespace)) for room, row, value in page]
 
 
@@ -59,6 +66,7 @@ def ranking(
     query: Floats | None,
     kind: Literal["hybrid", "dense"],
     config: MemoryConfig,
+    note: Note = forget,
 ) -> list[SearchItem]:
     """The items that meet the filter, best first.
 
@@ -68,6 +76,7 @@ def ranking(
         query: the query's vector; None while there is none, and then the words alone answer.
         kind: how to rank.
         config: the store's settings.
+        note: told of each item that is given out.
     """
     terms = tokens(op.query or "")
     end = op.offset + op.limit
@@ -82,6 +91,8 @@ def ranking(
             chosen = list(itertools.islice(found.best(page), op.offset, end))
         if not found.stale:
             break
+    for _, room, row, _ in chosen:
+        note(room, row)
     return _ranked_items(chosen, found.fused, terms, query)
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import datetime as dt
 import os
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Future
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self
@@ -23,17 +25,19 @@ from langgraph.store.base import (
 from langmem_plus.config import MemoryConfig
 from langmem_plus.erasure import Choose, EraseReceipt
 from langmem_plus.errors import ConfigError
-from langmem_plus.records import Scores
+from langmem_plus.records import Scores, utc_now
 from langmem_plus.store.batches import ExactSearchOp, read_batch
 from langmem_plus.store.embedding import Vectors
 from langmem_plus.store.markdown import pending
 from langmem_plus.store.markdown.backlog import EmbeddingState, embed_backlog
 from langmem_plus.store.markdown.engine import Engine, Expected
 from langmem_plus.store.markdown.erase import erase
+from langmem_plus.store.markdown.expiring import Expiry
 from langmem_plus.store.markdown.files import Namespace
 from langmem_plus.store.markdown.indexing import DEFAULT, Default, Indexing
 from langmem_plus.store.markdown.layout import Layout
 from langmem_plus.store.markdown.owners import this_owner
+from langmem_plus.store.markdown.sweeping import finish, sweep
 
 
 class MarkdownStore(BaseStore):
@@ -46,20 +50,24 @@ class MarkdownStore(BaseStore):
         path: the folder; made when missing. None takes the settings' ``memory_path``.
         index: LangGraph's ``IndexConfig``; None for search by words alone; left out, the settings' embedder over the
             fields ``text`` and ``content``, or the whole value where it has neither.
-        ttl: time to live isn't supported yet; anything but None is refused.
+        ttl: LangGraph's ``TTLConfig``. Minutes, fractions too. With or without it, a put may name a ``ttl``, and
+            records with their own ``expires_at`` expire at that time. What has expired is given out no more, though
+            ``omit_expired`` is left out; with False it is until it is swept. With ``sweep_interval_minutes`` the store
+            sweeps by itself once it is used.
         ranking: ``hybrid`` ranks by words and vectors: what the embedder gives no vector for, or a wrong one, is
             stored, found by its words, and waits. ``dense`` is LangGraph's plain cosine order, where a query without an
             index is a listing, and an item without a vector would never be found: there a batch for which the embedder
             gives the wrong number or size of vectors writes nothing, and raises. An embedder that raises is no reason
             to lose a write in either.
         config: the settings.
+        clock: the time by which things expire; tests pass their own.
 
     Raises:
         ConfigError: an argument is wrong.
         StoreError: the folder can't be made.
     """
 
-    supports_ttl = False
+    supports_ttl = True
 
     def __init__(
         self,
@@ -69,9 +77,10 @@ class MarkdownStore(BaseStore):
         ttl: TTLConfig | None = None,
         ranking: Literal["hybrid", "dense"] = "hybrid",
         config: MemoryConfig | None = None,
+        clock: Callable[[], dt.datetime] = utc_now,
     ) -> None:
-        if ttl is not None:
-            raise ConfigError(f"ttl={ttl!r}: time to live isn't supported yet; leave it out.")
+        expiry = Expiry(ttl, clock)
+        self.ttl_config = expiry.config
         if ranking not in ("hybrid", "dense"):
             raise ConfigError(f"ranking={ranking!r}: choose 'hybrid' or 'dense'.")
         self.config = MemoryConfig.of(config)
@@ -79,7 +88,7 @@ class MarkdownStore(BaseStore):
         self._layout = Layout(self.path)
         self._layout.create()
         indexing = Indexing(index, self.config, strict=ranking == "dense")
-        self._engine = Engine(self._layout, self.config, indexing, ranking)
+        self._engine = Engine(self._layout, self.config, indexing, ranking, expiry)
         self._token = f"{secrets.token_hex(8)}/"
 
     def __enter__(self) -> Self:
@@ -99,7 +108,10 @@ class MarkdownStore(BaseStore):
         await asyncio.to_thread(self.close)
 
     def close(self) -> None:
-        """Close the databases. The store opens them again when it is used again."""
+        """Close the databases; how far reads have prolonged a time to live is in the files then. The store opens them
+        again when it is used again.
+        """
+        finish(self._engine)
         self._engine.stop()
         self._engine.companions.close()
         self._engine.rooms.close()
@@ -126,6 +138,46 @@ class MarkdownStore(BaseStore):
         embedder = self._engine.embedder
         vectors = await embedder.afulfil(needs) if embedder else Vectors()
         return await asyncio.to_thread(self._engine.run, batch, needs, vectors)
+
+    # time to live, as LangGraph's own stores have it
+
+    def sweep_ttl(self) -> int:
+        """Delete what has expired, as `delete` does, and write into the files how far reads have prolonged the rest.
+
+        Returns:
+            How many items were deleted.
+
+        Raises:
+            StoreError: a file can't be written.
+        """
+        return sweep(self._engine)
+
+    async def asweep_ttl(self) -> int:
+        """As `sweep_ttl`, in a thread."""
+        return await asyncio.to_thread(self.sweep_ttl)
+
+    def start_ttl_sweeper(self, sweep_interval_minutes: float | None = None) -> Future[None]:
+        """Sweep in the background, every so many minutes; left out, the interval of ``ttl``, or 5.
+
+        Returns:
+            A future that is done when the sweeping ends; cancelling it ends it.
+
+        Raises:
+            InvalidValueError: the interval isn't a number above 0.
+        """
+        return self._engine.sweeper.start(sweep_interval_minutes)
+
+    async def astart_ttl_sweeper(self, sweep_interval_minutes: float | None = None) -> Future[None]:
+        """As `start_ttl_sweeper`, which waits for nothing."""
+        return self.start_ttl_sweeper(sweep_interval_minutes)
+
+    def stop_ttl_sweeper(self, timeout: float | None = None) -> bool:
+        """End the sweeping in the background, and say whether it ended within so many seconds."""
+        return self._engine.sweeper.stop(timeout)
+
+    async def astop_ttl_sweeper(self, timeout: float | None = None) -> bool:
+        """As `stop_ttl_sweeper`, in a thread."""
+        return await asyncio.to_thread(self.stop_ttl_sweeper, timeout)
 
     # beyond LangGraph's interface
 

@@ -202,7 +202,10 @@ def test_a_large_batch_is_one(open_store: Any, ns: tuple[str, ...]) -> None:
 @pytest.mark.parametrize(
     ("options", "named"),
     [
-        ({"ttl": {"default_ttl": 5}}, "ttl"),
+        ({"ttl": {"default_tll": 5}}, "default_tll"),
+        ({"ttl": {"default_ttl": "5"}}, "default_ttl"),
+        ({"ttl": {"sweep_interval_minutes": 0}}, "sweep_interval_minutes"),
+        ({"ttl": {"refresh_on_read": 1}}, "refresh_on_read"),
         ({"ranking": "best"}, "ranking"),
         ({"index": {"dims": 5}}, "embed"),
         ({"index": "local"}, "index"),

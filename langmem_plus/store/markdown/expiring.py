@@ -1,0 +1,101 @@
+"""What a namespace's index knows of the times to live of its items.
+
+A file says when its item expires. A read that prolongs the time notes it in the index; `sweeping` carries it into the
+file. An item expires at its ``deadline``: the earlier of that time and of a record's own ``expires_at``, which no read
+prolongs.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Sequence
+
+from langgraph.store.base import TTLConfig
+
+from langmem_plus.records import format_time, utc_now
+from langmem_plus.store.markdown.connection import MORTALS, from_sql, to_sql
+from langmem_plus.store.markdown.files import Namespace
+from langmem_plus.store.markdown.index import Index
+from langmem_plus.store.markdown.layout import Layout, namespace_id
+from langmem_plus.store.ttl import check_config, minutes_after
+
+Prolonged = tuple[str, str]
+"""A key, and the time until which reads have prolonged its item."""
+
+_LATER_THAN_ITS_FILE = "ttl IS NOT NULL AND deadline > min(expires_at, coalesce(ends_at, expires_at))"
+
+
+class Expiry:
+    """The time to live of one store.
+
+    Args:
+        ttl: LangGraph's settings; None for those of each put alone.
+        clock: the time by which things expire; tests pass their own.
+
+    Attributes:
+        config: the settings, checked.
+        prolonged: the namespaces in which this store's reads prolonged something that isn't in the files yet.
+
+    Raises:
+        ConfigError: a setting is wrong.
+    """
+
+    def __init__(self, ttl: TTLConfig | None = None, clock: Callable[[], dt.datetime] = utc_now) -> None:
+        self.config = check_config(ttl)
+        self.clock = clock
+        self.prolonged: set[Namespace] = set()
+        self._omits = (self.config or {}).get("omit_expired", True)
+
+    def now(self) -> str:
+        """The time by which things expire."""
+        return format_time(self.clock())
+
+    def shown(self) -> str | None:
+        """What has expired by then isn't shown; None where everything is until it is swept."""
+        return self.now() if self._omits else None
+
+
+def is_immortal(layout: Layout, namespace: Namespace) -> bool:
+    """Whether surely nothing in a namespace expires: its index is there, and never held anything that does."""
+    index = layout.index / f"{namespace_id(namespace)}.db"
+    return not index.with_name(index.name + MORTALS).exists() and index.exists()
+
+
+def count(index: Index, now: str | None) -> int:
+    """The number of items that haven't expired by a time; None for all."""
+    if now is None:
+        return index.count()
+    sql = "SELECT (SELECT count(*) FROM items) - (SELECT count(*) FROM items WHERE deadline <= ?)"
+    return int(index.db.execute(sql, (now,)).fetchone()[0])
+
+
+def expired_ids(index: Index, now: str | None) -> list[int]:
+    """The ids of the items that have expired by a time, none for None."""
+    return [row_id for (row_id,) in index.db.execute("SELECT id FROM items WHERE deadline <= ?", (now,))]
+
+
+def expired_keys(index: Index, now: str) -> list[str]:
+    """The keys of the items that have expired by a time, those first that did so first."""
+    sql = "SELECT key FROM items WHERE deadline <= ? ORDER BY deadline, id"
+    return [from_sql(key) for (key,) in index.db.execute(sql, (now,))]
+
+
+def prolong(index: Index, keys: Sequence[str], now: dt.datetime) -> None:
+    """Count the time to live of items anew, as far as they live and have one; never beyond a record's own end."""
+    with index.writing():
+        sql = "SELECT id, ttl, ends_at FROM items WHERE ttl IS NOT NULL AND deadline > ? AND key IN ({})"
+        found = list(index.select(sql, [to_sql(key) for key in keys], format_time(now)))
+        times = [(min(minutes_after(now, ttl), ends_at or "~"), row_id) for row_id, ttl, ends_at in found]
+        index.db.executemany("UPDATE items SET deadline=max(deadline, ?) WHERE id=?", times)
+
+
+def later_than_files(index: Index) -> list[Prolonged]:
+    """The items whose time was prolonged beyond what their files say."""
+    sql = f"SELECT key, deadline FROM items WHERE deadline IS NOT NULL AND {_LATER_THAN_ITS_FILE} ORDER BY id"
+    return [(from_sql(key), deadline) for key, deadline in index.db.execute(sql)]
+
+
+def set_expiry(index: Index, prolonged: Sequence[Prolonged]) -> None:
+    """Note that the files say so now; inside of `writing`."""
+    rows = [(until, to_sql(key)) for key, until in prolonged]
+    index.db.executemany("UPDATE items SET expires_at=? WHERE key=? AND ttl IS NOT NULL", rows)
