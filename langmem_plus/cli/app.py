@@ -34,6 +34,7 @@ from langmem_plus.cli.output import (
     print_json,
     record_sheet,
     record_table,
+    version_table,
     warn,
 )
 from langmem_plus.config import GROUPS, knob_group
@@ -197,6 +198,24 @@ def show(
         console.print(record_sheet(record))
         if file:
             console.print(f"file: {file}", soft_wrap=True)
+
+
+@app.command()
+def history(
+    record_id: Annotated[str, typer.Argument(metavar="ID", help="The record's id, or the beginning of it.")],
+    user: UserOption,
+    space: SpaceOption = "default",
+    path: PathOption = None,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show what one memory was before, what it replaced and what replaced it. With versioning on, every version."""
+    with open_reader(path, read_config(config), Scope(user, space), as_json) as client:
+        versions = client.history(record_id, user_id=user, space=space)
+    if as_json:
+        print_json([version.to_value() for version in versions])
+    else:
+        console.print(version_table(versions))
 
 
 @app.command("import")

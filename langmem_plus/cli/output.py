@@ -15,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from langmem_plus.records import Choice, MemoryHit, MemoryRecord, MemoryReport
+from langmem_plus.store.versions import Version
 
 STAGES = ("words", "dense", "cosine", "coverage", "relevance", "recency", "importance")
 WHY = ("total", "relevance", "recency", "importance")
@@ -99,6 +100,21 @@ def record_table(records: Sequence[MemoryRecord]) -> Table:
             cut,
             record.thread_id or "",
         )
+    return table
+
+
+def version_table(versions: Sequence[Version]) -> Table:
+    """The states of a memory, the oldest first: since when, whose, what changed, the text, and who tells it."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("since", "id", "status"):
+        table.add_column(name, no_wrap=True)
+    table.add_column("changed", max_width=28)
+    table.add_column("text", ratio=1)
+    table.add_column("told by", no_wrap=True)
+    for version in versions:
+        source = f"git {version.place[:8]}" if version.source == "git" else "file"
+        since, changed = f"{version.at:%Y-%m-%d %H:%M:%S}", one_line(", ".join(version.changes))
+        table.add_row(since, version.key[:8], version.status, changed, one_line(version.text), source)
     return table
 
 

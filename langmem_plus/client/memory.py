@@ -14,6 +14,7 @@ from langchain_core.language_models import BaseChatModel
 from langgraph.store.base import BaseStore
 
 from langmem_plus.client.owner import OwnerCalls
+from langmem_plus.client.past import PastCalls
 from langmem_plus.client.said import Message, add_steps
 from langmem_plus.client.stored import begins_with, chosen, everything, exact, gets, listing
 from langmem_plus.config import MemoryConfig
@@ -29,7 +30,7 @@ Records = list[MemoryRecord]  # inside of the class, list is a method
 Hits = list[MemoryHit]
 
 
-class MemoryClient(OwnerCalls):
+class MemoryClient(OwnerCalls, PastCalls):
     """One memory, opened: add, search, list and get, pin, forget and erase; facts are drawn out in the background.
 
     Turns that an earlier process left behind are worked off when the client is opened, or, where the store can't tell

@@ -66,6 +66,7 @@ class Repository:
         *arguments: str,
         data: bytes | None = None,
         index: Path | None = None,
+        environment: Mapping[str, str] | None = None,
         seconds: float = _SECONDS,
         may_fail: bool = False,
     ) -> bytes:
@@ -75,13 +76,14 @@ class Repository:
             arguments: the command.
             data: its standard input.
             index: the index that it uses; None is the person's.
+            environment: variables besides.
             seconds: how long it may take.
             may_fail: then a failure gives what it printed so far.
 
         Raises:
             GitError: it failed, took too long, or there is no git.
         """
-        other = {"GIT_INDEX_FILE": str(index)} if index is not None else {}
+        other = {**(environment or {}), **({"GIT_INDEX_FILE": str(index)} if index is not None else {})}
         return run(self.top, *arguments, data=data, environment=other, seconds=seconds, may_fail=may_fail)
 
     def words(self, *arguments: str, index: Path | None = None, may_fail: bool = False) -> str:

@@ -34,9 +34,11 @@ from langmem_plus.store.markdown.engine import Engine, Expected
 from langmem_plus.store.markdown.erase import erase
 from langmem_plus.store.markdown.expiring import Expiry
 from langmem_plus.store.markdown.files import Namespace
+from langmem_plus.store.markdown.history import History
 from langmem_plus.store.markdown.indexing import DEFAULT, Default, Indexing
 from langmem_plus.store.markdown.layout import Layout
 from langmem_plus.store.markdown.owners import this_owner
+from langmem_plus.store.versions import Version
 from langmem_plus.store.markdown.sweeping import finish, sweep
 
 
@@ -274,6 +276,14 @@ class MarkdownStore(BaseStore):
         room = self._engine.room(namespace)
         row = self._engine.settled(lambda: room.get(key))
         return room.folder / row.path if row else None
+
+    def history(self, namespace: Namespace, key: str) -> list[Version]:
+        """A memory's past, the oldest state first: its own, of what it replaced, and of what replaced it.
+
+        From git where the files are kept there, else from what the files and their tombstones tell by themselves.
+        """
+        room = self._engine.room(namespace)
+        return self._engine.settled(lambda: History(self._layout, room).of(key))
 
     def unreadable(self) -> dict[Path, str]:
         """The files that are left out because they can't be read, each with the reason."""
