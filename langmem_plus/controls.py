@@ -100,7 +100,7 @@ def forget_steps(services: Services, scope: Scope, id: str, reason: str) -> Step
 def _witnesses(namespace: Namespace, record: MemoryRecord) -> Steps[list[str]]:
     """The turns through which a fact would come back, and the replies to them."""
     decision = Decision(event="DELETE", target=record.id)
-    found = yield from find_witnesses(namespace, [decision], [], [record], [])
+    found = yield from find_witnesses(namespace, [decision], [], [record])
     turns = yield from list_records(namespace, {"role": "user", "status": "active"})
     asked = {exchange_of(turn) for turn in turns if turn.id in found} - {None}
     replies = yield from list_records(namespace, {"role": "assistant", "status": "active"})

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from langmem_plus.store.markdown.index import Index, Outline
+from langmem_plus.store.markdown.keywords import Keywords
 from langmem_plus.store.search import Floats, Ids
 
 _FILTERED = ("role", "status", "thread_id")
@@ -72,6 +73,7 @@ class Catalog:
         self._seen_vectors: int | None = None
         self._next_look = self._look_began = 0.0
         self._dead = 0
+        self.words, self.windows = Keywords("words"), Keywords("windows")
 
     @property
     def waiting(self) -> list[bytes]:
@@ -111,7 +113,11 @@ class Catalog:
                     dropped = []
                 seen = self._position[0]
                 chunks = index.vectors.of_items(seen, self.model) if self.model is not None else []
-                self._follow(dropped, index.outlines(seen), chunks)
+                outlines = index.outlines(seen)
+                gone, lined_up = self._follow(dropped, outlines, chunks)
+                size, new = len(self._ids.view), [outline[0] for outline in outlines]
+                self.words.follow(index, self, size, new, gone)
+                self.windows.follow(index, self, size, [*new, *self.ids(lined_up).tolist()], gone)
                 self._position = position
             arrived = index.vectors.take_arrived()
             if self._waiting and self.model is not None:
@@ -140,14 +146,16 @@ class Catalog:
 
     def _follow(
         self, dropped: list[int], outlines: list[Outline], chunks: list[tuple[int, bytes, bytes | None]]
-    ) -> None:
-        rows = self._rows(dropped)
+    ) -> tuple[Ids, Ids]:
+        """Take over what changed; gives the rows that are gone, and those whose neighbours may be others now."""
+        rows = self.rows_of(dropped)
         rows = rows[rows >= 0]
         self._alive.view[rows] = False
         self._dead += len(rows)
         touched = {thread for row in rows if (thread := self._thread_of.pop(int(row), None)) is not None}
-        self._line_up(touched | self._append_outlines(outlines))
+        lined_up = self._line_up(touched | self._append_outlines(outlines))
         self._append_vectors(chunks)
+        return rows, lined_up
 
     def _append_outlines(self, outlines: list[Outline]) -> set[str]:
         """Append items, and tell in which threads they stand."""
@@ -168,19 +176,21 @@ class Catalog:
                 touched.add(thread)
         return touched
 
-    def _line_up(self, threads: set[str]) -> None:
-        """Tell the living turns of some threads their neighbours."""
-        alive = self._alive.view
+    def _line_up(self, threads: set[str]) -> Ids:
+        """Tell the living turns of some threads their neighbours; gives these turns' rows."""
+        alive, lined_up = self._alive.view, [np.empty(0, np.int64)]
         for thread in threads:
             turns = sorted(turn for turn in self._threads[thread] if alive[turn[2]])
             self._threads[thread] = turns
             rows = np.asarray([turn[2] for turn in turns], np.int64)
             self._before.view[rows] = np.concatenate(([-1], rows[:-1]))[: len(rows)]
             self._after.view[rows] = np.concatenate((rows[1:], [-1]))[: len(rows)]
+            lined_up.append(rows)
+        return np.concatenate(lined_up)
 
     def _append_vectors(self, chunks: list[tuple[int, bytes, bytes | None]]) -> None:
         rows, vectors = [], []
-        for row, (_, text, vector) in zip(self._rows([chunk[0] for chunk in chunks]), chunks, strict=True):
+        for row, (_, text, vector) in zip(self.rows_of([chunk[0] for chunk in chunks]), chunks, strict=True):
             if vector is None or not self._fits(vector):
                 self._waiting.setdefault(text, []).append(int(row))
             else:
@@ -202,7 +212,7 @@ class Catalog:
         self._vectors.extend(np.frombuffer(b"".join(vectors), "<f4"))
         self._vector_rows.extend(rows)
 
-    def _rows(self, ids: Any) -> Ids:
+    def rows_of(self, ids: Any) -> Ids:
         """The rows of some ids, -1 for an id that isn't there."""
         wanted, known = np.asarray(ids, np.int64), self._ids.view
         rows = np.searchsorted(known, wanted)
@@ -215,7 +225,7 @@ class Catalog:
         else is for the caller to check on the values. Items with an id among ``apart_from`` are left out.
         """
         allowed = self._alive.view.copy()
-        out = self._rows(apart_from)
+        out = self.rows_of(apart_from)
         allowed[out[out >= 0]] = False
         for name, column in self._codes.items():
             wanted = (condition or {}).get(name)
@@ -232,14 +242,6 @@ class Catalog:
     def ids(self, rows: Ids) -> Ids:
         """The index's ids of some rows."""
         return self._ids.view[rows]  # type: ignore[no-any-return]
-
-    def spread(self, rows: Ids, found: list[tuple[int, float]]) -> Floats:
-        """Scores by id as one array over ``rows``, NaN where there is none."""
-        scores = np.full(len(self._ids.view), np.nan, np.float32)
-        table = np.asarray(found, np.float64).reshape(-1, 2)
-        at = self._rows(table[:, 0].astype(np.int64))
-        scores[at[at >= 0]] = table[at >= 0, 1]
-        return scores[rows]
 
     def cosines(self, rows: Ids, query: Floats) -> tuple[Floats, Floats]:
         """Cosine of each item with the query (its best vector), alone and with its neighbours; NaN without a vector.
@@ -268,7 +270,7 @@ class Catalog:
         if self._by_row is None:
             self._by_row = np.argsort(self._vector_rows.view, kind="stable")
         sorted_rows = self._vector_rows.view[self._by_row]
-        rows = self._rows(ids)
+        rows = self.rows_of(ids)
         found: dict[int, Floats] = {}
         for row_id, row, low, high in zip(
             ids, rows, np.searchsorted(sorted_rows, rows), np.searchsorted(sorted_rows, rows, "right"), strict=True

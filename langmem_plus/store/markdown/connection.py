@@ -41,6 +41,11 @@ CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5(tokens, tokenize='ascii');
 CREATE VIRTUAL TABLE IF NOT EXISTS windows USING fts5(tokens, tokenize='ascii');
 CREATE VIRTUAL TABLE IF NOT EXISTS vocabulary USING fts5vocab(words, 'row');
 """
+# Which items hold a word: read from the view itself, so each connection makes these for itself.
+_POSTINGS = """
+CREATE VIRTUAL TABLE temp.words_postings USING fts5vocab(main, words, instance);
+CREATE VIRTUAL TABLE temp.windows_postings USING fts5vocab(main, windows, instance);
+"""
 _VECTORS = """CREATE TABLE IF NOT EXISTS paid.vectors(model TEXT NOT NULL, hash BLOB NOT NULL, vector BLOB NOT NULL,
   PRIMARY KEY(model, hash)) WITHOUT ROWID"""
 # SQLite's names for errors that tell of the disk or of other users, not of a broken database.
@@ -119,6 +124,7 @@ class Connection:
             self.db.executescript(
                 f"BEGIN IMMEDIATE;{_SCHEMA}PRAGMA application_id={identity};PRAGMA user_version={VERSION};COMMIT"
             )
+        self.db.executescript(_POSTINGS)
         self.identity = int(execute("PRAGMA application_id").fetchone()[0])
 
     def _attach_vectors(self, vectors: Path) -> None:
@@ -142,8 +148,9 @@ class Connection:
         """Note beside the index, for those who don't open it, that something in it expires."""
         if self._path is not None:
             marker = self._path.with_name(self._path.name + MORTALS)
-            if not marker.exists():
-                marker.touch()
+            with contextlib.suppress(OSError):  # without it the namespace is listed a while too long
+                if not marker.exists():
+                    marker.touch()
 
     def close(self) -> None:
         """Close it."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,16 +21,12 @@ from langmem_plus.store.refused import text_hash
 
 _COLUMNS = "id, key, path, value, created_at, updated_at, indexing, last_scores, ttl, expires_at, deadline"
 _PAGE = 500
-# What FTS5's bm25 takes for the rarity of a term that at least half of the items hold.
-_LEAST_RARITY = 1e-6
 DUPLICATE = "duplicate"
 UNREADABLE = "unreadable"
 REMOVED = "removed"
 
 Place = tuple[str, str, int]
 """A turn's thread, its place there, and the id of its first version."""
-Matches = list[tuple[int, float]]
-"""Items and how well they match."""
 Outline = tuple[int, str | None, str | None, str | None, str | None, int]
 """An item's id, role, status, thread, place and the id of its first version."""
 
@@ -153,38 +149,21 @@ class Index(Connection):
         sql = "SELECT key FROM items WHERE pending AND (deadline IS NULL OR deadline > ?) ORDER BY id"
         return [from_sql(key) for (key,) in self.db.execute(sql, (now,))]
 
-    def match(self, table: str, terms: Iterable[str], limit: int) -> Matches:
-        """The ids and BM25 scores (larger is better) of the items that hold any of the terms, best first; all of them
-        for a negative limit.
-        """
-        query = " OR ".join(f'"{term}"' for term in dict.fromkeys(terms))
-        if not query:
-            return []
-        sql = f"SELECT rowid, -rank FROM {table} WHERE {table} MATCH ? ORDER BY rank LIMIT ?"
-        return list(self.db.execute(sql, (query, limit)))
+    def postings(self, view: str, term: str) -> list[tuple[int, int]]:
+        """The ids of the items that hold a word in a view, in their order, and how often each does."""
+        sql = f"SELECT doc, count(*) FROM temp.{view}_postings WHERE term=? GROUP BY doc"
+        return list(self.db.execute(sql, (term,)))
 
-    def match_terms(self, table: str, terms: Iterable[str]) -> list[Matches]:
-        """As `match`, for each term apart, all of them in no order, and with 1 for the rarity of a term.
-
-        For a search over many indexes: one alone would else give most points for words that are rare in it by accident.
-        """
-        total = self.db.execute(f"SELECT count(*) FROM {table}_docsize").fetchone()[0]
-        matches = []
-        for term in terms:
-            sql = f"SELECT rowid, -rank FROM {table} WHERE {table} MATCH ?"
-            found = list(self.db.execute(sql, (f'"{term}"',)))
-            own = max(math.log((total - len(found) + 0.5) / (len(found) + 0.5)), _LEAST_RARITY)
-            matches.append([(row_id, score / own) for row_id, score in found])
-        return matches
-
-    def frequencies(self, terms: Iterable[str]) -> tuple[int, dict[str, int]]:
-        """The number of items, and of those that hold each term."""
-        total = self.count()
-        found = {}
-        for term in set(terms):
-            row = self.db.execute("SELECT doc FROM vocabulary WHERE term=?", (term,)).fetchone()
-            found[term] = min(row[0], total) if row else 0
-        return total, found
+    def lengths(self, view: str, ids: Sequence[int]) -> list[tuple[int, int]]:
+        """How many words some items have in a view; those without any are left out."""
+        if len(ids) > _PAGE:
+            wanted = set(ids)
+            found = self.db.execute(
+                f"SELECT id, sz FROM {view}_docsize WHERE id BETWEEN ? AND ?", (min(wanted), max(wanted))
+            )
+            return [(row_id, _varint(size)) for row_id, size in found if row_id in wanted]
+        sql = f"SELECT id, sz FROM {view}_docsize WHERE id IN ({{}})"
+        return [(row_id, _varint(size)) for row_id, size in self.select(sql, ids)]
 
     def tokens(self, ids: Sequence[int], table: str = "words") -> dict[int, str]:
         """The search tokens of items."""
@@ -327,3 +306,11 @@ class Index(Connection):
             (row_id, from_sql(role), from_sql(status), from_sql(thread), from_sql(place), born)
             for row_id, role, status, thread, place, born in found
         ]
+
+
+def _varint(data: bytes) -> int:
+    """A number as SQLite packs it: seven bits a byte, the highest first."""
+    number = 0
+    for byte in data:
+        number = number << 7 | byte & 0x7F
+    return number

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from langmem_plus.store.markdown.catalog import Catalog
-from langmem_plus.store.markdown.index import Index, Matches, rarity
-from langmem_plus.store.search import Floats, Ids, Leg
+from langmem_plus.store.markdown.index import Index, rarity
+from langmem_plus.store.search import Floats, Leg
 
 
 @dataclass(frozen=True)
@@ -77,27 +77,20 @@ def find_items(
         expired: the ids of items whose time is over.
     """
     rows = catalog.select(condition, expired)
-    pool = -1 if expired and pool is not None else pool  # they take no place among the keyword matches
-    words, windows = (
-        _spread(catalog, rows, index.match_terms(table, terms) if pool is None else [index.match(table, terms, pool)])
-        for table in ("words", "windows")
-    )
+    views = (catalog.words, catalog.windows)
+    if pool is None:
+        words, windows = (view.scores_apart(index, catalog, terms)[:, rows] for view in views)
+    else:
+        words, windows = (view.scores(index, catalog, terms, rows, pool)[None] for view in views)
     none = np.full(len(rows), np.nan, np.float32)
     cosine, window_cosine = (none, none) if query is None else catalog.cosines(rows, query)
     found = np.isfinite(words).any(axis=0) | np.isfinite(windows).any(axis=0) | np.isfinite(cosine)
     # Newer first among equals: the fusion keeps the order of the rows.
     kept = np.flatnonzero(found)[::-1]
     leg = Leg(catalog.ids(rows[kept]), none[kept], none[kept], cosine[kept], window_cosine[kept])
-    total, held = index.frequencies(terms) if pool is None else (0, {})
+    held = catalog.words.held(index, catalog, terms) if pool is None else {}
+    total = catalog.words.total if held else 0
     return Found(leg, words[:, kept], windows[:, kept], index.identity, total, held)
-
-
-def _spread(catalog: Catalog, rows: Ids, matches: Sequence[Matches]) -> Floats:
-    scores = np.full((len(matches), len(rows)), np.nan, np.float32)
-    for row, found in enumerate(matches):
-        if found:
-            scores[row] = catalog.spread(rows, found)
-    return scores
 
 
 def make_details(
@@ -106,10 +99,11 @@ def make_details(
     """For some items, the vector nearest to the query, and the share of the terms that each holds, weighted by their
     rarity, in [0, 1].
     """
-    shares, held = rarity(*index.frequencies(terms)), index.tokens(ids)
-    total = sum(shares.values())
-    coverage = {}
-    for row_id, tokens in held.items():
-        words = set(tokens.split())
-        coverage[row_id] = sum(share for term, share in shares.items() if term in words) / total if total else 0
+    words = catalog.words
+    shares = rarity(words.total, words.held(index, catalog, terms))
+    whole, rows = sum(shares.values()), catalog.rows_of(ids)
+    covered = np.zeros(len(rows))
+    for term, share in shares.items():
+        covered += words.holds(index, catalog, term, rows) * share
+    coverage = {row_id: float(part) / whole if whole else 0.0 for row_id, part in zip(ids, covered, strict=True)}
     return Details({} if query is None else catalog.nearest_vectors(ids, query), coverage)

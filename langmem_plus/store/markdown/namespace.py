@@ -305,7 +305,7 @@ class OpenNamespace:
         """The raw scores of the items that can meet a filter; those of the distinct terms ``apart`` where several
         namespaces are searched.
         """
-        # What a filter leaves may rank far down, so with one the words' ranking isn't cut.
+        # What a filter leaves may rank far down, so with one the ranking by words is not cut.
         pool = None if apart else -1 if condition else self._config.keyword_pool
 
         def read(index: Index) -> Found:

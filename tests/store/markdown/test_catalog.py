@@ -244,16 +244,6 @@ def test_a_failed_reading_leaves_it_as_it_was(index: Index, monkeypatch: pytest.
     assert _cosines(catalog, index, 1, 0) == {"a": (1, 1)}
 
 
-def test_scores_are_spread_over_rows(index: Index) -> None:
-    """NaN where there is none; an id that nobody knows is passed over."""
-    ids = [_put(index, key) for key in "abc"]
-    catalog = Catalog(None)
-    catalog.refresh(index)
-    rows = catalog.select(None)
-    assert [str(x) for x in catalog.spread(rows, [(ids[2], 2.5), (999, 1.0)]).tolist()] == ["nan", "nan", "2.5"]
-    assert np.isnan(catalog.spread(rows, [])).all()
-
-
 def test_vectors_of_another_size_wait_to_be_made_anew(index: Index) -> None:
     """As soon as the embedder's size is known to be another; until then they are the ones to compare with."""
     _put(index, "old", 1.0, 0.0)

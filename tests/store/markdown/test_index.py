@@ -57,8 +57,8 @@ def test_an_update_is_a_new_version(index: Index) -> None:
     assert index.count() == 1
     assert index.dropped(before[1]) == [first]
     assert [outline[0] for outline in index.outlines(before[0])] == [second]
-    assert index.match("words", ["tea"], 10) == []
-    assert [row_id for row_id, _ in index.match("words", ["coffe"], 10)] == [second]
+    assert index.postings("words", "tea") == []
+    assert index.postings("words", "coffe") == index.postings("windows", "coffe") == [(second, 1)]
     assert index.vectors.texts([text_hash("green tea"), text_hash("black coffee")]) == {"black coffee": "k"}
 
 
@@ -122,41 +122,24 @@ def test_newest_first_page_by_page(index: Index) -> None:
     assert index.newest(None, "role IS ?", ["user"]) == []
 
 
-def test_matches_are_ranked_and_cut(index: Index) -> None:
-    """Larger is better; a negative limit gives all of them; no term finds nothing."""
-    for n in range(5):
-        _put(index, f"k{n}", {"text": " ".join(["tea"] * n + ["milk"] * 5)})
-    found = index.match("words", ["tea", "tea"], 10)
-    assert len(found) == 4
-    assert [score for _, score in found] == sorted((score for _, score in found), reverse=True)
-    assert index.match("words", ["tea"], 2) == found[:2]
-    assert len(index.match("words", ["tea", "milk"], -1)) == 5
-    assert index.match("words", [], 10) == []
+def test_postings_and_lengths(index: Index) -> None:
+    """Which items hold a word, how often, and how many words each has; an item without words has neither."""
+    ids = [_put(index, f"k{n}", {"text": " ".join(["tea"] * n + ["milk"] * 5)}) for n in range(4)]
+    empty = _put(index, "empty", {})
+    assert index.postings("words", "tea") == [(ids[1], 1), (ids[2], 2), (ids[3], 3)]
+    assert index.postings("words", "wine") == []
+    assert index.lengths("words", [*ids, empty]) == [(ids[n], 5 + n) for n in range(4)]
+    long = _put(index, "long", {"text": " ".join(f"word{n}" for n in range(40_000))})
+    assert index.lengths("words", [long]) == [(long, 40_000)]
+    many = list(range(1, 2000))
+    assert dict(index.lengths("windows", many)) == dict(index.lengths("windows", [*ids, long]))
 
 
-def test_rarity_is_above_zero_and_falls(index: Index) -> None:
+def test_rarity_is_above_zero_and_falls() -> None:
     """Also for a word that every item holds; a word that nobody holds is the rarest."""
-    for n in range(4):
-        _put(index, f"k{n}", {"text": "tea milk" if n else "tea"})
-    assert index.frequencies(["tea", "milk", "wine"]) == (4, {"tea": 4, "milk": 3, "wine": 0})
-    found = rarity(*index.frequencies(["tea", "milk", "wine"]))
+    found = rarity(4, {"tea": 4, "milk": 3, "wine": 0})
     assert 0 < found["tea"] < found["milk"] < found["wine"]
-    assert rarity(*index.frequencies([])) == {}
-
-
-def test_terms_may_be_matched_apart(index: Index) -> None:
-    """Without the rarity of each term here, which is taken from elsewhere: BM25 all the same."""
-    for n, text in enumerate(["tea milk", "tea tea honey", "wine", "tea"]):
-        _put(index, f"k{n}", {"text": text})
-    tea, milk, nothing = (dict(found) for found in index.match_terms("words", ["tea", "milk", "nothing"]))
-    length = (2 + 3 + 1 + 1) / 4
-
-    def bm25(times: int, words: int) -> float:
-        return times * 2.2 / (times + 1.2 * (0.25 + 0.75 * words / length))
-
-    assert tea == pytest.approx({1: bm25(1, 2), 2: bm25(2, 3), 4: bm25(1, 1)})
-    assert (milk, nothing) == (pytest.approx({1: bm25(1, 2)}), {})
-    assert index.match_terms("windows", []) == []
+    assert rarity(0, {}) == {}
 
 
 def test_drops_are_remembered_for_a_while(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,147 @@
+"""BM25 over one view of a namespace, from what FTS5 holds: the postings of each word that is asked for are read once
+and kept, so that a search costs a few additions however long the texts are.
+
+The scores are FTS5's own: `Keywords.scores` is what ``-bm25(view)`` gives, for the items of a catalog in their order.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Protocol
+
+import numpy as np
+
+from langmem_plus.store.markdown.index import Index
+from langmem_plus.store.search import Floats, Ids
+
+# FTS5's constants; the least rarity is what a word counts that at least half of the items hold.
+_K1, _B, _LEAST_RARITY = 1.2, 0.75, 1e-6
+# Postings that are kept: 12 bytes each. When there are more, all are read anew as they are asked for.
+_KEPT = 2_000_000
+
+
+class Rows(Protocol):
+    """What is known of the items, in their order."""
+
+    def rows_of(self, ids: Sequence[int] | Ids) -> Ids:
+        """The rows of some ids, -1 for an id that isn't there."""
+        ...
+
+
+@dataclass(frozen=True)
+class _Term:
+    """A word's items: their rows, what the word counts in each at a rarity of 1, its rarity, and how many there are."""
+
+    rows: Ids
+    weights: Floats
+    rarity: float
+    held: int
+
+
+class Keywords:
+    """One view's keyword scores, kept up with the index.
+
+    Args:
+        view: ``words`` or ``windows``.
+    """
+
+    def __init__(self, view: str) -> None:
+        self.view = view
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget everything: the rows are others now."""
+        self._lengths = np.empty(0, np.float32)  # of each row, in words; NaN for one without any
+        self._forget_terms()
+
+    def _forget_terms(self) -> None:
+        self._terms: dict[str, _Term] = {}
+        self._kept = 0
+
+    @property
+    def total(self) -> int:
+        """How many items have words in this view."""
+        return int(np.isfinite(self._lengths).sum())
+
+    def follow(self, index: Index, catalog: Rows, size: int, written: Sequence[int], dropped: Ids) -> None:
+        """Take over what changed.
+
+        Args:
+            index: the index, in one state.
+            catalog: tells the rows of ids.
+            size: the rows that there are now.
+            written: the ids whose words may have changed.
+            dropped: the rows that are gone.
+        """
+        grown = np.full(size, np.nan, np.float32)
+        grown[: len(self._lengths)] = self._lengths
+        if len(written):
+            grown[catalog.rows_of(written)] = np.nan
+            lengths = index.lengths(self.view, written)
+            grown[catalog.rows_of([row_id for row_id, _ in lengths])] = [length for _, length in lengths]
+        grown[dropped] = np.nan
+        self._lengths = grown
+        self._forget_terms()
+
+    def scores(self, index: Index, catalog: Rows, terms: Sequence[str], rows: Ids, pool: int) -> Floats:
+        """The score of each of some rows that holds any of the terms, NaN for the others; larger is better.
+
+        Args:
+            index: the index, in the state that was followed last.
+            catalog: tells the rows of ids.
+            terms: distinct words.
+            rows: the rows that are wanted.
+            pool: the best of them that are kept; all for a negative number.
+        """
+        total, hit = np.zeros(len(self._lengths), np.float64), np.zeros(len(self._lengths), np.bool_)
+        for term in map(partial(self._load, index, catalog), terms):
+            total[term.rows] += term.rarity * term.weights
+            hit[term.rows] = True
+        found = np.where(hit[rows], total[rows], np.nan)
+        best = np.flatnonzero(hit[rows])
+        if 0 <= pool < len(best):
+            found[best[np.argsort(-found[best], kind="stable")[pool:]]] = np.nan
+        return found.astype(np.float32)
+
+    def scores_apart(self, index: Index, catalog: Rows, terms: Sequence[str]) -> Floats:
+        """As `scores`, for each term apart and with 1 for its rarity, shape (terms, rows).
+
+        For a search over many indexes: one alone would else give most points for words that are rare in it by accident.
+        """
+        scores = np.full((len(terms), len(self._lengths)), np.nan, np.float32)
+        for place, term in enumerate(map(partial(self._load, index, catalog), terms)):
+            scores[place, term.rows] = term.weights
+        return scores
+
+    def held(self, index: Index, catalog: Rows, terms: Sequence[str]) -> dict[str, int]:
+        """How many items hold each term."""
+        return {term: self._load(index, catalog, term).held for term in terms}
+
+    def holds(self, index: Index, catalog: Rows, term: str, rows: Ids) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+        """Which of some rows hold a term."""
+        known = self._load(index, catalog, term).rows
+        places = np.searchsorted(known, rows)
+        return (places < len(known)) & (known[np.minimum(places, len(known) - 1)] == rows if len(known) else False)
+
+    def _load(self, index: Index, catalog: Rows, term: str) -> _Term:
+        """A word's items, read from the index where they aren't known."""
+        known = self._terms.get(term)
+        if known is not None:
+            return known
+        if self._kept > _KEPT:
+            self._forget_terms()
+        found = index.postings(self.view, term)
+        rows = catalog.rows_of([row_id for row_id, _ in found])
+        counts = np.asarray([count for _, count in found], np.float64)
+        known_lengths = self._lengths[np.isfinite(self._lengths)]
+        total = len(known_lengths)
+        average = float(known_lengths.sum(dtype=np.float64)) / total if total else 1.0
+        spread = _K1 * (1 - _B + _B * self._lengths[rows] / average)
+        rarity = max(math.log((total - len(rows) + 0.5) / (len(rows) + 0.5)), _LEAST_RARITY)
+        made = _Term(rows, (counts * (_K1 + 1) / (counts + spread)).astype(np.float32), rarity, len(rows))
+        self._terms[term] = made
+        self._kept += len(rows)
+        return made
