@@ -29,8 +29,8 @@ _TELLING = 12
 _LARGEST_COPY = 16_000_000
 
 
-def erase(layout: Layout, rooms: Rooms, namespace: Namespace, choose: Choose | None) -> EraseReceipt:
-    """Erase what is chosen of a namespace, or everything at and below it.
+def erase(layout: Layout, rooms: Rooms, namespace: Namespace, choose: Choose | None, *, history: bool) -> EraseReceipt:
+    """Erase what is chosen of a namespace, or everything at and below it; with ``history`` from git, too.
 
     Raises:
         InvalidValueError: no namespace is named.
@@ -44,16 +44,20 @@ def erase(layout: Layout, rooms: Rooms, namespace: Namespace, choose: Choose | N
     for folder in (layout.entries, layout.index, layout.vectors, layout.pending, layout.journal):
         receipt.look(str(folder))
     if choose is not None:
-        _erase_chosen(layout, rooms, namespace, choose, receipt)
+        journal = _erase_chosen(layout, rooms, namespace, choose, receipt, history)
+        end(layout, journal, receipt)
     else:
-        _erase_below(layout, rooms, namespace, receipt)
+        _erase_below(layout, rooms, namespace, receipt, history)
     return receipt
 
 
 # some of a namespace
 
 
-def _erase_chosen(layout: Layout, rooms: Rooms, namespace: Namespace, choose: Choose, receipt: EraseReceipt) -> None:
+def _erase_chosen(
+    layout: Layout, rooms: Rooms, namespace: Namespace, choose: Choose, receipt: EraseReceipt, history: bool
+) -> Path:
+    """Gives the intent, done but for what git knows."""
     with rooms.locked([namespace]) as (room,):
         if room.is_interrupted():
             raise InterruptedBatchError(namespace)
@@ -64,13 +68,15 @@ def _erase_chosen(layout: Layout, rooms: Rooms, namespace: Namespace, choose: Ch
         steps += [(path, None) for path in _copies(room, held, handles, erasure, receipt)]
         receipt.paths = [str(room.folder / path) for path, content in steps if content is None]
         receipt.count("file", len(receipt.paths))
-        journal = begin(layout, [namespace], steps)
+        keys = {file.entry.key for file, handle in handles if file.entry and {handle, file.entry.key} & erasure.keys}
+        journal = begin(layout, [namespace], steps, keys | set(erasure.rewritten), history=history)
         try:
             finish(layout, journal, room, receipt)
         except OSError:
-            end(layout, journal)
+            journal.unlink(missing_ok=True)
             raise
-        end(layout, journal)
+    room.edited(namespace)  # what was rewritten has no version in git now
+    return journal
 
 
 def _handles(held: list[HeldFile]) -> list[tuple[HeldFile, str]]:
@@ -137,18 +143,18 @@ def _holds(file: Path, marks: Iterable[bytes]) -> bool:
 # everything at and below a namespace
 
 
-def _erase_below(layout: Layout, rooms: Rooms, prefix: Namespace, receipt: EraseReceipt) -> None:
+def _erase_below(layout: Layout, rooms: Rooms, prefix: Namespace, receipt: EraseReceipt, history: bool) -> None:
     for number in range(_PASSES):
         found = {namespace for namespace, _ in layout.find_namespaces(prefix)}
         if number and not found:
             break
         todo = sorted({prefix, *found})
-        journal = begin(layout, todo, None)
+        journal = begin(layout, todo, None, history=history)
         for namespace in todo:
             with rooms.locked([namespace]) as (room,):
                 _note(room, receipt)
                 finish(layout, journal, room, receipt)
-        end(layout, journal)
+        end(layout, journal, receipt)
     else:
         receipt.miss(f"{layout.folder(prefix)}: somebody keeps writing there; stop them and erase again")
     _clear_folder(layout, prefix, receipt)

@@ -12,7 +12,7 @@ import logging
 import os
 import shutil
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from langmem_plus.erasure import EraseReceipt
 from langmem_plus.errors import StoreError
 from langmem_plus.store.markdown import pending
 from langmem_plus.store.markdown.files import Namespace, flush_folder, write_file
+from langmem_plus.store.markdown.forgetting import forget_in_history
 from langmem_plus.store.markdown.index import Index
 from langmem_plus.store.markdown.layout import RESERVED, Layout, is_temporary, namespace_id
 from langmem_plus.store.markdown.namespace import OpenNamespace
@@ -27,26 +28,67 @@ from langmem_plus.store.markdown.namespace import OpenNamespace
 logger = logging.getLogger(__name__)
 
 _ENDING = ".erase.json"
+_LATER = ".forget"
 Step = tuple[str, str | None]
 """A file's place below the namespace's folder, and its new content; None: it goes."""
 
 
-def begin(layout: Layout, namespaces: Sequence[Namespace], steps: Sequence[Step] | None) -> Path:
+def begin(
+    layout: Layout,
+    namespaces: Sequence[Namespace],
+    steps: Sequence[Step] | None,
+    keys: Collection[str] = (),
+    *,
+    history: bool,
+) -> Path:
     """Write the intent; without steps, everything in the namespaces goes; with them there is one namespace.
+
+    Args:
+        layout: where things lie.
+        namespaces: where.
+        steps: the files.
+        keys: the keys of what goes.
+        history: whether the files go out of git, too.
 
     Raises:
         StoreError: it can't be written, so nothing is erased.
     """
     journal = layout.journal / f"{uuid.uuid4().hex}{_ENDING}"
-    lines = (json.dumps([list(namespace) for namespace in namespaces]), json.dumps(steps))
+    more = {"keys": sorted(keys), "history": history}
+    lines = map(json.dumps, ([list(namespace) for namespace in namespaces], steps, more))
     write_file(journal, "".join(f"{line}\n" for line in lines).encode(), durable=True)
     return journal
 
 
-def end(layout: Layout, journal: Path) -> None:
-    """Remove an intent, which is done in all its namespaces."""
-    journal.unlink(missing_ok=True)
+def end(layout: Layout, journal: Path, receipt: EraseReceipt) -> None:
+    """Remove an intent, which is done in all its namespaces, once git has forgotten the files: that may take a while,
+    in which nobody is to wait for it.
+    """
+    later = journal.with_suffix(_LATER)
+    with contextlib.suppress(FileNotFoundError):  # somebody else did it
+        journal.rename(later)
+        forget(layout, later, receipt)
     flush_folders([layout.journal])
+
+
+def left_for_git(layout: Layout) -> list[Path]:
+    """What git has still to forget."""
+    return [file for file in _listed(layout.journal) if file.suffix == _LATER]
+
+
+def forget(layout: Layout, intent: Path, receipt: EraseReceipt) -> None:
+    """Erase the files of an intent from git where that is wanted, and remove the intent."""
+    namespaces, steps, more = (json.loads(line) for line in intent.read_bytes().splitlines())
+    if more["history"]:
+        folders = {tuple(labels): layout.folder(tuple(labels)) for labels in namespaces}
+        paths = [folder / path for folder in folders.values() for path, _ in steps or ()] if steps is not None else None
+        done = forget_in_history(layout, paths or folders.values(), dict.fromkeys(folders, more["keys"]))
+        for place in done.looked:
+            receipt.look(place)
+        for missed in done.unreached:
+            receipt.miss(missed)
+        receipt.count("version in git", done.versions)
+    intent.unlink(missing_ok=True)
 
 
 def is_erasure(journal: Path) -> bool:
@@ -180,7 +222,7 @@ def _clear_journal(layout: Layout, namespace: Namespace, receipt: EraseReceipt) 
     """Take the namespace out of all other journals: whoever wrote them is gone, since the namespace is held."""
     for file in _listed(layout.journal):
         lines = _read_lines(file)
-        if lines is None or is_erasure(file):
+        if lines is None or is_erasure(file) or file.suffix == _LATER:
             continue
         touched: list[Any] = _loads(lines[0]) or []
         if list(namespace) not in touched and not (file.suffix == ".broken" and not touched):

@@ -105,7 +105,7 @@ class Rooms:
         for namespace in touched:  # one after another: a user may have more of them than files can be open
             with self.locked([namespace]) as (room,):
                 erasing.finish(self._layout, journal, room, receipt)
-        erasing.end(self._layout, journal)
+        erasing.end(self._layout, journal, receipt)
         logger.warning("finished an erasure in %s that a crash had interrupted", touched)
         for missed in receipt.unreached:
             logger.error("the erasure in %s is incomplete: %s", touched, missed)
@@ -115,6 +115,10 @@ class Rooms:
         left = {namespace for file, touched in journals(self._layout) if is_erasure(file) for namespace in touched}
         try:
             self.finish_interrupted(left)
+            for intent in erasing.left_for_git(self._layout):
+                erasing.forget(self._layout, intent, EraseReceipt())
+        except FileNotFoundError:
+            return  # somebody else did it just now
         except OSError as error:
             logger.error("an erasure that a crash interrupted can't be finished: %s", error)
 

@@ -269,7 +269,8 @@ class MarkdownStore(BaseStore):
             StoreError: the intent or what stays can't be written; nothing was removed.
         """
         rooms = self._engine.rooms
-        return self._engine.settled(lambda: erase(self._layout, rooms, namespace, choose))
+        history = self.config.versioning or (self._layout.root / ".git").exists()
+        return self._engine.settled(lambda: erase(self._layout, rooms, namespace, choose, history=history))
 
     def path_of(self, namespace: Namespace, key: str) -> Path | None:
         """The file that holds an item."""

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import multiprocessing
 import os
+import shutil
 import sqlite3
+import subprocess
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -202,8 +204,6 @@ def test_everything_below_a_namespace(open_store, root, ns, record, embedder) ->
 
 def test_databases_of_removed_folders_go(open_store, root, ns, record, folder) -> None:
     """A folder that was removed by hand has left its index behind: erasing the user finds that, too."""
-    import shutil
-
     store = open_store()
     store.put(ns, "a", record("a", SECRET))
     store.close()
@@ -381,3 +381,36 @@ def test_nothing_is_removed_without_room_for_what_stays(open_store, ns, record, 
     monkeypatch.setattr(erasing, "write_file", write)
     assert isinstance(store.erase(ns, choose), EraseReceipt)
     assert store.get(ns, "a") is None
+
+
+# git
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_git_forgets_it(open_store, root, ns, record, whole) -> None:
+    """With versioning, no version of what was erased is left in the repository, nor of what was rewritten; a
+    neighbour's history stays.
+    """
+    if not shutil.which("git"):
+        pytest.skip("git isn't installed")
+    store = open_store(versioning=True)
+    store.put(ns, "a", record("a", SECRET))
+    store.put(ns, "s", record("s", f"- {SECRET}\n- I like tea", role="summary", thread_id="t"))
+    store.put(("memories", "bob"), "b", record("b", "I like chess."))
+    store.close()
+
+    def choose(held: Held) -> Erasure:
+        return Erasure(frozenset({"a"}), {"s": {**dict(held)["s"], "text": "- I like tea"}})
+
+    def history() -> str:
+        log = subprocess.run(["git", "-C", root, "log", "--all", "-p"], capture_output=True, text=True, check=True)
+        return log.stdout
+
+    assert SECRET in history()
+    receipt = store.erase(ns[:2] if whole else ns, None if whole else choose)
+    store.close()
+    assert SECRET not in history()
+    assert "I like chess." in history()
+    assert receipt.removed["version in git"] >= 2
+    assert any("git" in place for place in receipt.looked)
+    assert not [path for path in (root / ".journal").iterdir() if path.is_file()]
