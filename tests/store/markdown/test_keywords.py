@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -74,7 +76,12 @@ def by_us(index: Index, catalog: Catalog, view: str, terms: list[str], pool: int
 @given(changes=CHANGES, looks=st.integers(1, 4))
 def test_the_scores_are_those_of_fts5(changes: list[object], looks: int) -> None:
     """In both views, for any words, after any writes, whether they are followed one by one or many at once."""
-    index = Index(None, Path("nowhere.db"))
+    with tempfile.TemporaryDirectory() as folder, closing(Index(None, Path(folder, "vectors.db"))) as index:
+        follow(index, changes, looks)
+
+
+def follow(index: Index, changes: list[object], looks: int) -> None:
+    """Make the changes, and compare the scores at every so many of them."""
     catalog = Catalog(None)
     for number, change in enumerate(changes):
         if isinstance(change, tuple):
@@ -86,7 +93,6 @@ def test_the_scores_are_those_of_fts5(changes: list[object], looks: int) -> None
             for view in ("words", "windows"):
                 for terms in (["tea"], tokens("milk jazz"), TERMS):
                     assert by_us(index, catalog, view, terms) == pytest.approx(by_fts(index, view, terms), rel=1e-5)
-    index.close()
 
 
 def test_the_best_are_kept(index: Index) -> None:

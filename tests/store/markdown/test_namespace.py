@@ -119,13 +119,13 @@ def test_a_search_does_not_see_half_of_anothers_write(
     for n in range(5):
         store.put(ns, f"k{n}", {"text": f"tea number{n}"})
     other.get(ns, "k0")
-    match, writes = Index.match, iter(range(100))
+    postings, writes = Index.postings, iter(range(100))
 
     def interrupted(self: Index, *args: Any) -> Any:
         other.put(ns, f"new{next(writes)}", {"text": "tea anew"})
-        return match(self, *args)
+        return postings(self, *args)
 
-    monkeypatch.setattr(Index, "match", interrupted)
+    monkeypatch.setattr(Index, "postings", interrupted)
     found = store.search(ns, query="tea", limit=100)
     assert {item.key for item in found} == {f"k{n}" for n in range(5)}
     monkeypatch.undo()
