@@ -1,16 +1,24 @@
-"""What the owner decides, as calls of the client: pin, forget, clear, erase; each has an async twin, ``a…``."""
+"""What the owner decides, as calls of the client: pin, forget, clear, erase, export; each has an async twin, ``a…``."""
 
 from __future__ import annotations
 
-from typing import TypeVar
+import asyncio
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
 
 from langgraph.store.base import BaseStore
 
 from langmem_plus.controls import FORGOT, Target, clear_steps, erase_steps, forget_steps, pin_steps
 from langmem_plus.erasure import EraseReceipt
+from langmem_plus.errors import ConfigError
 from langmem_plus.records import MemoryRecord, Scope
 from langmem_plus.remember.steps import Steps, arun_steps, run_steps
 from langmem_plus.services import Services
+
+if TYPE_CHECKING:
+    from langmem_plus.store import MarkdownStore
+    from langmem_plus.store.markdown.archive import ArchiveReport
 
 T = TypeVar("T")
 
@@ -111,6 +119,61 @@ class OwnerCalls:
     ) -> EraseReceipt:
         """Erase for good, as `erase`."""
         return await self._ado(erase_steps(self._services, Target(user_id, space, thread_id, id)))
+
+    def export_user(self, path: str | os.PathLike[str], *, user_id: str) -> ArchiveReport:
+        """Write all of a user's memory into one archive: a zip of their Markdown files, of all spaces, tombstones too,
+        and a manifest with their hashes.
+
+        Args:
+            path: the archive; one that is there is replaced.
+            user_id: whose memory.
+
+        Returns:
+            How many files went in, and which were left out, since they can't be read or say that they are another's.
+
+        Raises:
+            ConfigError: the store keeps no files.
+            StoreError: the archive can't be written.
+        """
+        return self._files().export(Scope(user_id).namespace[:2], path)
+
+    async def aexport_user(self, path: str | os.PathLike[str], *, user_id: str) -> ArchiveReport:
+        """Write an archive, as `export_user`, in a thread."""
+        return await asyncio.to_thread(self.export_user, path, user_id=user_id)
+
+    def import_user(self, path: str | os.PathLike[str], *, user_id: str | None = None) -> ArchiveReport:
+        """Take in an archive. All of it is checked before anything is written: names and sizes, hashes, whose it is.
+
+        A memory that is here already stays where it says the same or is newer, and is replaced where the archive's is
+        newer; what was deleted here later stays deleted. What was erased comes back, since nothing of it is left here.
+
+        Args:
+            path: the archive.
+            user_id: who it has to belong to; None for whoever it names.
+
+        Returns:
+            How many files were written, were here already, or are newer here.
+
+        Raises:
+            ConfigError: the store keeps no files.
+            ImportFileError: something in the archive is wrong; nothing was written.
+        """
+        from langmem_plus.store.markdown.archive import user_of
+
+        store = self._files()
+        user_id = user_of(Path(path)) if user_id is None else user_id
+        return store.restore(Scope(user_id).namespace[:2], path)
+
+    async def aimport_user(self, path: str | os.PathLike[str], *, user_id: str | None = None) -> ArchiveReport:
+        """Take in an archive, as `import_user`, in a thread."""
+        return await asyncio.to_thread(self.import_user, path, user_id=user_id)
+
+    def _files(self) -> MarkdownStore:
+        from langmem_plus.store import MarkdownStore
+
+        if not isinstance(self.store, MarkdownStore):
+            raise ConfigError(f"a {type(self.store).__name__} keeps no files to export or import: use a MarkdownStore.")
+        return self.store
 
     def _do(self, steps: Steps[T]) -> T:
         return run_steps(steps, self._services, self.store)
