@@ -28,7 +28,8 @@ from langmem_plus.errors import ConfigError
 from langmem_plus.records import Scores, utc_now
 from langmem_plus.store.batches import ExactSearchOp, read_batch
 from langmem_plus.store.embedding import Vectors
-from langmem_plus.store.markdown import pending
+from langmem_plus.store.markdown import archive, pending
+from langmem_plus.store.markdown.archive import ArchiveReport
 from langmem_plus.store.markdown.backlog import EmbeddingState, embed_backlog
 from langmem_plus.store.markdown.engine import Engine, Expected
 from langmem_plus.store.markdown.erase import erase
@@ -271,6 +272,18 @@ class MarkdownStore(BaseStore):
         rooms = self._engine.rooms
         history = self.config.versioning or (self._layout.root / ".git").exists()
         return self._engine.settled(lambda: erase(self._layout, rooms, namespace, choose, history=history))
+
+    def export(self, namespace: Namespace, target: str | os.PathLike[str]) -> ArchiveReport:
+        """Write all files at and below a user's namespace into one archive, as `MemoryClient.export_user` says."""
+        rooms = self._engine.rooms
+        return self._engine.settled(lambda: archive.export(self._layout, rooms, namespace, Path(target)))
+
+    def restore(self, namespace: Namespace, source: str | os.PathLike[str]) -> ArchiveReport:
+        """Read an archive of a user's namespace, as `MemoryClient.import_user` says."""
+        rooms, durable = self._engine.rooms, self.config.durable
+        return self._engine.settled(
+            lambda: archive.restore(self._layout, rooms, namespace, Path(source), durable=durable)
+        )
 
     def path_of(self, namespace: Namespace, key: str) -> Path | None:
         """The file that holds an item."""
