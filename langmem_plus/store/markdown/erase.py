@@ -64,7 +64,7 @@ def _erase_chosen(
         held = read_contents(room)
         handles = _handles(held)
         erasure = choose([(handle, _named(file, handle)) for file, handle in handles])
-        steps = _steps(handles, erasure, receipt)
+        steps = _steps(namespace, handles, erasure, receipt)
         steps += [(path, None) for path in _copies(room, held, handles, erasure, receipt)]
         receipt.paths = [str(room.folder / path) for path, content in steps if content is None]
         receipt.count("file", len(receipt.paths))
@@ -94,7 +94,9 @@ def _named(file: HeldFile, handle: str) -> Mapping[str, Any]:
     return {**file.entry.value, "id": handle} if file.entry.role else file.entry.value
 
 
-def _steps(handles: Iterable[tuple[HeldFile, str]], erasure: Erasure, receipt: EraseReceipt) -> list[Step]:
+def _steps(
+    namespace: Namespace, handles: Iterable[tuple[HeldFile, str]], erasure: Erasure, receipt: EraseReceipt
+) -> list[Step]:
     steps: list[Step] = []
     for file, handle in handles:
         entry, changed = file.entry, erasure.rewritten.get(handle)
@@ -106,7 +108,7 @@ def _steps(handles: Iterable[tuple[HeldFile, str]], erasure: Erasure, receipt: E
                 receipt.count(kind_of(entry.value))
         elif changed is not None:
             written = replace(entry, value=dict(changed), updated_at=later_than(entry.updated_at))
-            steps.append((file.path, render(written)))
+            steps.append((file.path, render(written, namespace)))
             kind = kind_of(entry.value)
             receipt.rewritten[kind] = receipt.rewritten.get(kind, 0) + 1
     return steps

@@ -25,6 +25,7 @@ from langmem_plus.store.values import check_value
 
 _FENCE = "---\n"
 _FRONT = re.compile(r"---[ \t]*\n((?:.*\n)*?)---[ \t]*(?:\n|\Z)")
+_MEMORIES = "memories"  # the first label of the usual template
 _BODY_FIELDS = ("text", "content")
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufeff\ufffe\uffff]")
 _STAMPED = re.compile(r"\d{8}T[\d-]+Z__(.+)")
@@ -37,11 +38,15 @@ _DEFAULTS: dict[str, str] = {
 }
 
 
-def render(entry: Entry) -> str:
-    """The file of an entry."""
+def render(entry: Entry, namespace: tuple[str, ...] = ()) -> str:
+    """The file of an entry. One whose record names another user or space than its namespace says so, or it would be
+    taken for one that a person moved.
+    """
     stored: dict[str, Any] = {}
     fields, body = _record_fields(entry.value) if entry.role is not None else _foreign_fields(entry, stored)
     stored.update(created_at=entry.created_at, updated_at=entry.updated_at)
+    if entry.role is not None and any(entry.value[name] != label for name, label in _owner(namespace).items()):
+        stored["elsewhere"] = True
     if entry.index is not None:
         stored["index"] = entry.index
     times = {"removed_at": entry.removed_at, "ttl": entry.ttl, "expires_at": entry.expires_at}
@@ -79,7 +84,7 @@ def parse(
         text: the file's content.
         path: its place below the namespace's folder; the folder gives the role, the name the id, where the front
             matter is silent. In ``deleted/`` everything is deleted, elsewhere only what says so in its ``status``.
-        namespace: gives user and space likewise.
+        namespace: gives user and space, whatever the front matter says: a file belongs where a person moves it.
         modified_at: the file's own time, for entries without one.
         born_at: when the store first saw the file, for entries that don't say when they were written.
 
@@ -92,7 +97,8 @@ def parse(
         raise UnreadableFileError(f"'stored' is {stored!r}; it is the store's own line, so restore it or delete it.")
     removed_at = _time(stored.get("removed_at"), modified_at) if is_deleted(path) and "removed_at" in stored else None
     if "key" not in stored and (role_of(path) or {"id", "role", "user_id"} <= fields.keys()):
-        key, value = _record(fields, body, path, namespace, (born_at or modified_at, modified_at))
+        owner = {} if stored.get("elsewhere") is True else _owner(namespace)
+        key, value = _record({**fields, **owner}, body, path, namespace, (born_at or modified_at, modified_at))
         if is_deleted(path) and removed_at is None and value["status"] not in RETIRED:
             value["status"] = "deleted"
     else:
@@ -133,6 +139,8 @@ def _time_to_live(stored: dict[str, Any], updated_at: str) -> tuple[float | None
 
 def _split(text: str) -> tuple[dict[str, Any], str]:
     text = text.removeprefix("\ufeff")
+    if not text.strip():
+        raise UnreadableFileError("the file is empty: write something in it, or delete it.")
     # The store writes no carriage return into a file: those that are there are an editor's line ends.
     text = text.replace("\r\n", "\n") if "\n" in text else text.replace("\r", "\n")
     front = _FRONT.match(text)
@@ -141,6 +149,13 @@ def _split(text: str) -> tuple[dict[str, Any], str]:
     if text.startswith(_FENCE):
         raise UnreadableFileError("the front matter has no closing line '---'.")
     return {}, text.removesuffix("\n")
+
+
+def _owner(namespace: tuple[str, ...]) -> dict[str, str]:
+    """The user and the space that a namespace of the usual shape stands for."""
+    if len(namespace) != 3 or namespace[0] != _MEMORIES:
+        return {}
+    return {"user_id": decode_label(namespace[1]), "space": decode_label(namespace[2])}
 
 
 def _foreign(

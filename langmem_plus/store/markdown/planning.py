@@ -81,7 +81,7 @@ def actions(namespace: Namespace, steps: Sequence[Step]) -> list[Action]:
     """The files to write and remove."""
     found = []
     for step in steps:
-        found.append(Action(namespace, step.path, render(step.entry)))
+        found.append(Action(namespace, step.path, render(step.entry, namespace)))
         if step.old_path is not None:
             found.append(Action(namespace, step.old_path, None))
     return found

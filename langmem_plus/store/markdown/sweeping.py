@@ -84,7 +84,7 @@ def _flush(engine: Engine, namespace: Namespace) -> None:
         rows = [(row, until) for key, until in room.use(expiring.later_than_files) if (row := room.get(key))]
         if not rows:
             return
-        actions = [Action(namespace, row.path, render(_entry(row, until))) for row, until in rows]
+        actions = [Action(namespace, row.path, render(_entry(row, until), namespace)) for row, until in rows]
         with carried_out(engine.layout, actions, durable=engine.config.durable) as stamps:
             engine.companions.wrote(actions, stamps)
 

@@ -64,7 +64,7 @@ def test_a_record_comes_back_as_it_was(record: MemoryRecord) -> None:
     value = _plain(record.to_value())
     entry = Entry(value["id"], value, THEN, NOW)
     assert entry.role == record.role
-    found = parse(render(entry), _path(entry), NAMESPACE, "2000-01-01T00:00:00.000000Z")
+    found = parse(render(entry, NAMESPACE), _path(entry), NAMESPACE, "2000-01-01T00:00:00.000000Z")
     assert json.dumps(found.value) == json.dumps(value)
     assert found == entry
 
@@ -80,7 +80,7 @@ def test_a_foreign_value_comes_back_as_it_was(key: str, value: dict[str, Any], i
     """Any JSON under any key, with what its put asked for."""
     key, value, index = _plain(key), _plain(value), _plain(index)
     entry = Entry(key, value, THEN, NOW, index)
-    found = parse(render(entry), _path(entry), NAMESPACE, "2000-01-01T00:00:00.000000Z")
+    found = parse(render(entry, NAMESPACE), _path(entry), NAMESPACE, "2000-01-01T00:00:00.000000Z")
     assert json.dumps(found.value) == json.dumps(value)
     assert found == entry
 
@@ -151,10 +151,12 @@ def test_line_ends_of_a_longer_text_are_the_editors() -> None:
     assert _read("---\nrole: memory\n---\none\r\ntwo\r\n").value["text"] == "one\ntwo"
 
 
-def test_an_empty_front_matter_and_an_empty_file_are_read() -> None:
-    """The text is what follows, or empty."""
+def test_an_empty_front_matter_is_read_and_an_empty_file_is_named() -> None:
+    """The text is what follows; where there is nothing at all, an editor may only be about to write."""
     assert _read("---\n---\nAnn likes tea.\n").value["text"] == "Ann likes tea."
-    assert _read("").value["text"] == ""
+    for text in ("", "\ufeff", " \r\n\n"):
+        with pytest.raises(UnreadableFileError, match="is empty"):
+            _read(text)
 
 
 @pytest.mark.parametrize(
@@ -178,7 +180,8 @@ def test_times_are_read_as_people_write_them(written: str, read: str) -> None:
     ("line", "name", "read"),
     [
         ("thread_id: 42", "thread_id", "42"),
-        ("user_id: 7.5", "user_id", "7.5"),
+        ("agent_id: 7.5", "agent_id", "7.5"),
+        ("user_id: bob\nspace: work", "user_id", "ann@x.org"),
         ("tags: tea", "tags", ["tea"]),
         ("tags: 2024", "tags", ["2024"]),
         ("tags: [2024, tea]", "tags", ["2024", "tea"]),
@@ -246,7 +249,7 @@ def test_an_id_is_read_from_the_name_where_the_front_matter_has_none() -> None:
 def test_where_a_person_puts_a_record_counts(path: str, status: str) -> None:
     """It keeps its id and role wherever it lies, and in ``deleted/`` it is deleted."""
     value = MemoryRecord(id="k", text="tea", user_id="ann").to_value()
-    found = _read(render(Entry("k", value, THEN, NOW)), path)
+    found = _read(render(Entry("k", value, THEN, NOW), NAMESPACE), path)
     assert found == Entry("k", {**value, "status": status}, THEN, NOW)
 
 
