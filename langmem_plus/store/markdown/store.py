@@ -39,8 +39,8 @@ from langmem_plus.store.markdown.history import History
 from langmem_plus.store.markdown.indexing import DEFAULT, Default, Indexing
 from langmem_plus.store.markdown.layout import Layout
 from langmem_plus.store.markdown.owners import this_owner
-from langmem_plus.store.versions import Version
 from langmem_plus.store.markdown.sweeping import finish, sweep
+from langmem_plus.store.versions import Version
 
 
 class MarkdownStore(BaseStore):
