@@ -8,30 +8,38 @@ import uuid
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from typing import Any, TypeAlias
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langgraph.store.base import SearchOp
 
-from langmem_plus.records import TURN_ROLES, MemoryRecord, Scope, record_id
+from langmem_plus.records import TURN_ROLES, MemoryRecord, Scope, parse_time, record_id
 from langmem_plus.remember.record import TurnRole, make_turns, said_at
 from langmem_plus.remember.steps import PAGE, Batch, Steps
 from langmem_plus.services import Services
 
 Words: TypeAlias = tuple[str, str]  # the role, and what it said
 
-_FROM_THE_START = 3  # so many messages, and the first is the thread's first: then it is the whole thread again
+RUN = 3  # nobody says so many messages again, word for word and one after another
+_MOST_COMPARED = 4_000_000  # pairs of messages; beyond that only beginning and end of a thread are compared
+_RETRIED = dt.timedelta(
+    hours=1
+)  # for so long a call that says just what the thread ends with is taken for a repetition
 
 
 @dataclass(frozen=True)
 class Told:
-    """A turn that a thread holds: its id, its message's, its words, its number in the thread, its place in the turn."""
+    """A turn that a thread holds: its id, its message's, its words, its number in the thread, its place in the turn,
+    and when it was stored.
+    """
 
     id: str
     message_id: str | None
     words: Words
     turn: int
     position: int
+    stored: dt.datetime | None = None
 
 
 def read_thread(scope: Scope) -> Steps[list[Told]]:
@@ -53,34 +61,48 @@ def _told(key: str, value: Mapping[str, Any]) -> Told:
     metadata = value.get("metadata")
     known: Mapping[str, Any] = metadata if isinstance(metadata, Mapping) else {}
     turn, position = (place if isinstance(place := known.get(name), int) else 0 for name in ("turn", "position"))
-    return Told(key, known.get("message_id"), (str(value.get("role")), str(value.get("text"))), turn, position)
+    words = (str(value.get("role")), str(value.get("text")))
+    return Told(key, known.get("message_id"), words, turn, position, _time(value.get("created_at")))
 
 
-def known_places(thread: Sequence[Words], given: Sequence[Words]) -> set[int]:
-    """The places of the messages that a thread holds already, told by nothing but their words.
+def _time(value: object) -> dt.datetime | None:
+    try:
+        time = parse_time(value)
+    except ValueError:
+        return None
+    return time if isinstance(time, dt.datetime) else None
+
+
+def known_places(thread: Sequence[Words], given: Sequence[Words]) -> dict[int, int]:
+    """Which messages a thread holds already, told by nothing but their words: their places, and those in the thread.
 
     The messages go on where the thread ends: as many of the first as are its last are known, so a call that is repeated
-    adds nothing, and words that are said again later are new. Messages that begin as the thread does are the thread
-    once more; there each is looked for behind the one before.
+    adds nothing, and words that are said again later are new. Beside that, `RUN` messages or more that stand in the
+    thread one after another are known wherever they stand; and messages that begin as the thread does are the thread
+    once more: there each is looked for behind the one before.
     """
-    if len(given) >= _FROM_THE_START and thread and given[0] == thread[0]:
+    if len(given) >= RUN and thread and given[0] == thread[0]:
         return _in_order(thread, given)
+    known: dict[int, int] = {}
+    if len(thread) * len(given) <= _MOST_COMPARED:
+        blocks = SequenceMatcher(None, thread, given, autojunk=False).get_matching_blocks()
+        known = {b + n: a + n for a, b, size in blocks if size >= RUN for n in range(size)}
     for count in range(min(len(thread), len(given)), 0, -1):
         if thread[-count] == given[0] and list(thread[-count:]) == list(given[:count]):
-            return set(range(count))
-    return set()
+            return known | {place: len(thread) - count + place for place in range(count)}
+    return known
 
 
-def _in_order(thread: Sequence[Words], given: Sequence[Words]) -> set[int]:
+def _in_order(thread: Sequence[Words], given: Sequence[Words]) -> dict[int, int]:
     places: dict[Words, list[int]] = {}
     for place, words in enumerate(thread):
         places.setdefault(words, []).append(place)
-    known, start = set[int](), 0
+    known, start = dict[int, int](), 0
     for number, words in enumerate(given):
         there = places.get(words, [])
         at = bisect.bisect_left(there, start)
         if at < len(there):
-            known.add(number)
+            known[number] = there[at]
             start = there[at] + 1
     return known
 
@@ -103,9 +125,7 @@ def new_turns(
     spoken = [(message, role) for message in messages if (role := _role(message)) is not None]
     first = [make_turn(message, role, scope, services) for message, role in spoken]
     heard = [(message, role, turn) for (message, role), turn in zip(spoken, first, strict=True) if turn is not None]
-    again = (
-        set() if anew else known_places([told.words for told in thread], [(role, turn.text) for _, role, turn in heard])
-    )
+    again = {} if anew else _known(thread, [(role, turn.text) for _, role, turn in heard], services.clock())
     there = {name for told in thread for name in (told.id, told.message_id and (told.message_id, *told.words)) if name}
     said = Counter[tuple[dt.datetime, str, str]]()
     last = thread[-1] if thread else None
@@ -115,7 +135,7 @@ def new_turns(
         event = uuid.uuid4().hex if anew else _event(message, record, said)
         if event is None and scope.thread_id is None:
             event = uuid.uuid4().hex
-        if event is None and number in again:
+        if number in again and (event is None or _unnamed(thread[again[number]], message, len(again))):
             continue
         key = _key(record, scope, event) if event else None
         if key in there or (message.id, role, record.text) in there:
@@ -125,6 +145,21 @@ def new_turns(
         if made is not None:
             found.append(made.model_copy(update={"id": key}) if key else made)
     return found
+
+
+def _known(thread: Sequence[Told], given: Sequence[Words], now: dt.datetime) -> dict[int, int]:
+    """`known_places`, but for a few words that were stored long ago: who says just these again, says them anew."""
+    known = known_places([told.words for told in thread], given)
+    if len(known) == len(given) < RUN and all(
+        (stored := thread[place].stored) is not None and now - stored > _RETRIED for place in known.values()
+    ):
+        return {}
+    return known
+
+
+def _unnamed(told: Told, message: BaseMessage, known: int) -> bool:
+    """Whether a message with an id is one that was handed over without it before, as part of a whole conversation."""
+    return message.id is not None and told.message_id is None and known >= RUN
 
 
 def make_turn(

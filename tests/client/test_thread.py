@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -39,24 +40,24 @@ def client() -> MemoryClient:
 def test_the_last_call_again_adds_nothing(said: list[Words]) -> None:
     """As many messages as the thread ends with are known, however they repeat themselves."""
     for count in range(1, len(said) + 1):
-        assert known_places(said, said[-count:]) == set(range(count))
+        assert known_places(said, said[-count:]).keys() == set(range(count))
 
 
 @given(st.lists(SAID, min_size=3), st.lists(SAID, max_size=4))
 def test_a_whole_thread_gains_only_what_is_new(said: list[Words], more: list[Words]) -> None:
     """The thread once more, with some messages behind it: all of the thread is known, and nothing behind it."""
-    assert known_places(said, [*said, *more]) == set(range(len(said)))
+    assert known_places(said, [*said, *more]).keys() == set(range(len(said)))
 
 
 @given(st.lists(SAID, max_size=6), SAID)
 def test_one_message_is_new_unless_it_was_the_last(said: list[Words], message: Words) -> None:
     """Words said again later are said again."""
-    assert known_places(said, [message]) == ({0} if said and said[-1] == message else set())
+    assert known_places(said, [message]).keys() == ({0} if said and said[-1] == message else set())
 
 
 def test_a_message_that_is_missing_in_the_thread_is_found() -> None:
     """A whole thread from which a turn was deleted by hand: the rest isn't doubled."""
-    assert known_places([WORDS[0], *WORDS[2:]], WORDS) == {0, 2, 3, 4}
+    assert known_places([WORDS[0], *WORDS[2:]], WORDS) == {0: 0, 2: 1, 3: 2, 4: 3}
 
 
 def test_words_said_again_one_message_at_a_time_are_kept(client: MemoryClient) -> None:
@@ -124,3 +125,45 @@ async def test_the_async_twin_keeps_them_too(client: MemoryClient) -> None:
     for message in messages("yes", "ok", "yes", "ok"):
         await client.aadd([message], user_id="ann", thread_id="t1")
     assert told(client) == ["yes", "ok", "yes", "ok"]
+
+
+CONVERSATION = messages(*(f"{n}: {text}" for n in range(6) for text in ("I own a boat", "Noted")))
+
+
+@pytest.mark.parametrize(
+    "calls",
+    [
+        [(0, 4), (4, 8), (8, 12), (4, 8)],
+        [(4, 12), (0, 12)],
+        [(0, 12), (6, 12)],
+        [(0, 8), (4, 12)],
+        [(n, n + 1) for n in range(12)] + [(0, 12)],
+        [(max(0, n - 4), n) for n in range(1, 13)],
+    ],
+    ids=["a chunk again", "the end, then all", "all, then the end", "overlap", "one by one, then all", "a window"],
+)
+def test_parts_of_a_conversation_may_come_in_any_way(client: MemoryClient, calls: list[tuple[int, int]]) -> None:
+    """Several messages one after another are the same ones wherever they stand: each is stored once."""
+    for start, end in calls:
+        client.add(CONVERSATION[start:end], user_id="ann", thread_id="t1")
+    assert sorted(told(client)) == sorted(message["content"] for message in CONVERSATION)
+
+
+def test_a_conversation_that_comes_again_with_ids_is_known(client: MemoryClient) -> None:
+    """Whichever came first."""
+    named = [{**message, "id": f"m{n}"} for n, message in enumerate(CONVERSATION)]
+    client.add(CONVERSATION, user_id="ann", thread_id="t1")
+    assert client.add(named, user_id="ann", thread_id="t1") == []
+    client.add(named, user_id="ann", thread_id="t2")
+    assert client.add(CONVERSATION, user_id="ann", thread_id="t2") == []
+
+
+def test_the_same_exchange_on_another_day_is_said_again(client: MemoryClient) -> None:
+    """A call that says just what the thread ends with is a repetition only for a while."""
+    exchange, now = messages("I took my pill.", "Noted."), dt.datetime(2024, 5, 1, 9, tzinfo=dt.UTC)
+    for day in range(3):
+        at = replace(client._services, clock=lambda day=day: now + dt.timedelta(days=day))
+        client._services = at
+        assert len(client.add(exchange, user_id="ann", thread_id="t1")) == 2
+        assert client.add(exchange, user_id="ann", thread_id="t1") == []
+    assert told(client) == ["I took my pill.", "Noted."] * 3
