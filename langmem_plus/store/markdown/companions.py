@@ -30,7 +30,7 @@ class Companions:
         """What is to be called when a namespace's database opens: ``opened``, and what goes along."""
 
         def join(room: OpenNamespace) -> None:
-            room.edited = self._edited
+            room.edited = self.edited
             if self.watcher is not None:
                 self.watcher.start()
             if self.versions is not None:
@@ -39,7 +39,8 @@ class Companions:
 
         return join
 
-    def _edited(self, namespace: Namespace) -> None:
+    def edited(self, namespace: Namespace) -> None:
+        """Files of a namespace, or below a prefix of some, were changed otherwise than by `wrote`."""
         if self.versions is not None:
             self.versions.edited(namespace)
 

@@ -271,7 +271,9 @@ class MarkdownStore(BaseStore):
         """
         rooms = self._engine.rooms
         history = self.config.versioning or (self._layout.root / ".git").exists()
-        return self._engine.settled(lambda: erase(self._layout, rooms, namespace, choose, history=history))
+        receipt = self._engine.settled(lambda: erase(self._layout, rooms, namespace, choose, history=history))
+        self._engine.companions.edited(namespace)
+        return receipt
 
     def export(self, namespace: Namespace, target: str | os.PathLike[str]) -> ArchiveReport:
         """Write all files at and below a user's namespace into one archive, as `MemoryClient.export_user` says."""

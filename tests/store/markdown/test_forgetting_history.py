@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from langmem_plus.background import background
+from langmem_plus.erasure import Erasure
 from langmem_plus.store import MarkdownStore
 from langmem_plus.store.markdown import forgetting, git
 from langmem_plus.store.markdown.forgetting import forget_in_history
@@ -227,6 +228,24 @@ def test_where_there_is_no_history_nothing_happens(
     monkeypatch.setattr(forgetting, "find_git", lambda: None)
     monkeypatch.setattr(git, "find_git", lambda: None)
     assert "install it" in forget_in_history(Layout(root), []).unreached[0]
+
+
+def test_an_erasure_of_the_store_leaves_a_clean_history(
+    open_store: Any, ns: Namespace, root: Path, record: Any
+) -> None:
+    """What is erased is gone from git, and what was rewritten without it is committed anew."""
+    opened = open_store(versioning=True)
+    for key in ("secret", "summary"):
+        opened.put(ns, key, record(key, f"{key}: Ann hides a xylophone."))
+    assert background.flush(30, ("versions", str(root)))
+    assert WORDS in everything(root)
+    kept = record("summary", "summary: Ann hides something.")
+    receipt = opened.erase(ns, lambda held: Erasure(frozenset({"secret"}), {"summary": kept}))
+    opened.close()
+    assert receipt.unreached == []
+    assert WORDS not in everything(root)
+    assert person(root, "status", "--porcelain") == ""
+    assert "something" in person(root, "grep", "hides", "HEAD")
 
 
 def test_the_store_goes_on_committing(open_store: Any, ns: Namespace, root: Path, record: Any) -> None:
