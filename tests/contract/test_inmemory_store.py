@@ -42,6 +42,7 @@ KNOWN_FAILURES = {
 
 class TestInMemoryStore(StoreContract):
     known_failures: ClassVar[dict[str, str]] = KNOWN_FAILURES
+    not_offered: ClassVar[dict[int, str]] = {43: "it has no time to live, and says so"}
 
     def make_store(self, index: IndexConfig | None = None) -> BaseStore:
         """A fresh store."""

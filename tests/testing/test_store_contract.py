@@ -14,7 +14,7 @@ from langmem_plus.testing import contract
 from langmem_plus.testing.contract import StoreContract
 
 TESTS = {name: each for name, each in inspect.getmembers(StoreContract) if name.startswith("test_")}
-POINTS = [*range(1, 43), 44, 45]
+POINTS = [*range(1, 46)]
 
 PROJECT = """
 import pytest

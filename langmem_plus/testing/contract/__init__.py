@@ -34,11 +34,18 @@ until it is taken out. Each test's name begins with the number of its point, and
 37–39  updates, equal texts, faults of the embedder                          `Indexing`
 40     batches                                                               `Batches`
 41–42  lists of namespaces                                                   `Namespaces`
+43     time to live                                                          `Expiry`
 44     async, event loops, threads, after errors                             `Concurrency`
 45     inside of a graph                                                     `Graphs`
 ====== ===================================================================== ==================
 
-Point 43, time to live, has its number kept. Nearly every test runs twice: through the sync methods and through their
+A store that supports time to live says besides how one with such settings is made, and, where its clock can be set, how
+time passes::
+
+        def make_store_with_ttl(self, ttl):
+            return MyStore(ttl=ttl)
+
+Nearly every test runs twice: through the sync methods and through their
 async twins, each call then in an event loop of its own.
 
 Source: the docstrings of ``langgraph.store.base``, and where they are silent, what its PostgreSQL store does.
@@ -47,16 +54,18 @@ Source: the docstrings of ``langgraph.store.base``, and where they are silent, w
 from langmem_plus.testing.contract.base import ContractBase, Opener, ThroughAsync
 from langmem_plus.testing.contract.batches import Batches
 from langmem_plus.testing.contract.concurrency import Concurrency
+from langmem_plus.testing.contract.expiry import Expiry
 from langmem_plus.testing.contract.filters import Filters
 from langmem_plus.testing.contract.graphs import Graphs
 from langmem_plus.testing.contract.indexing import Indexing
 from langmem_plus.testing.contract.listing import Listing
 from langmem_plus.testing.contract.namespaces import Namespaces
 from langmem_plus.testing.contract.ranking import Ranking
+from langmem_plus.testing.contract.table import points_table
 from langmem_plus.testing.contract.values import Values
 
 
-class StoreContract(Values, Namespaces, Listing, Filters, Ranking, Indexing, Batches, Concurrency, Graphs):
+class StoreContract(Values, Namespaces, Listing, Filters, Ranking, Indexing, Batches, Expiry, Concurrency, Graphs):
     """All points. A subclass whose name begins with ``Test`` gives `make_store`, and pytest collects it."""
 
 
@@ -64,6 +73,7 @@ __all__ = [
     "Batches",
     "Concurrency",
     "ContractBase",
+    "Expiry",
     "Filters",
     "Graphs",
     "Indexing",
@@ -74,4 +84,5 @@ __all__ = [
     "StoreContract",
     "ThroughAsync",
     "Values",
+    "points_table",
 ]
