@@ -61,7 +61,7 @@ class Expiry(ContractBase):
         return open_store
 
     def test_43_supports_ttl_is_honest(self, store: BaseStore) -> None:
-        """What says that it supports time to live takes one; what says that it doesn't refuses it and writes nothing."""
+        """What says that it supports time to live takes one; what says that it doesn't refuses it, unwritten."""
         if getattr(store, "inner", store).supports_ttl:
             store.put(PLAIN, "k", {"a": 1}, ttl=1)
             assert store.get(PLAIN, "k") is not None
