@@ -8,6 +8,7 @@ import inspect
 import itertools
 import json
 import threading
+import time
 from collections.abc import Iterable
 from contextlib import nullcontext
 from typing import Any, cast
@@ -25,6 +26,7 @@ from langgraph.store.base import (
     Result,
     SearchItem,
     SearchOp,
+    TTLConfig,
     ensure_embeddings,
     get_text_at_path,
     validate_op_namespace,
@@ -40,7 +42,12 @@ MISSING = object()
 class ReferenceStore(BaseStore):
     """A dict behind a lock: plan, embed, commit."""
 
-    def __init__(self, index: IndexConfig | None = None) -> None:
+    supports_ttl = True
+
+    def __init__(self, index: IndexConfig | None = None, ttl: TTLConfig | None = None) -> None:
+        self.ttl_config = ttl
+        self.clock = time.monotonic
+        self.ends: dict[tuple[tuple[str, ...], str], tuple[float, float]] = {}
         self.fields = (index or {}).get("fields") or ["$"]
         self.dims = (index or {}).get("dims")
         self.embeddings = ensure_embeddings(index["embed"]) if index else None
@@ -82,9 +89,16 @@ class ReferenceStore(BaseStore):
             raise ValueError(f"{len(texts)} texts need as many vectors of {self.dims} numbers.")
         by_text = dict(zip(texts, vectors, strict=True))
         with self.lock:
+            self.sweep_ttl()
             results = [self.read(op, asked) for op in ops]
+            for op, result in zip(ops, results, strict=True):
+                if isinstance(op, GetOp | SearchOp) and op.refresh_ttl:
+                    self.prolong(result)
             for place, (op, found) in puts.items():
                 old = self.rows.pop(place, None)
+                self.ends.pop(place, None)
+                if op.ttl is not None:
+                    self.ends[place] = op.ttl, self.clock() + op.ttl * 60
                 if op.value is not None:
                     now = dt.datetime.now(dt.UTC)
                     item = Item(
@@ -97,6 +111,28 @@ class ReferenceStore(BaseStore):
                     matrix = np.array([by_text[text] for text in found]).reshape(len(found), self.dims or 0)
                     self.rows[place] = item, json.dumps(dict(op.value)), next(self.ticks), matrix
         return results
+
+    def prolong(self, result: Any) -> None:
+        """Count the time of what was read anew."""
+        for item in result if isinstance(result, list) else [result]:
+            place = (item.namespace, item.key) if item else None
+            if place in self.ends:
+                self.ends[place] = self.ends[place][0], self.clock() + self.ends[place][0] * 60
+
+    def sweep_ttl(self) -> int:
+        """Drop what has expired."""
+        with self.lock:
+            over = [place for place, (_, end) in self.ends.items() if end <= self.clock()]
+            for place in over:
+                del self.ends[place]
+            return sum(self.rows.pop(place, None) is not None for place in over)
+
+    def start_ttl_sweeper(self, sweep_interval_minutes: float | None = None) -> None:
+        """Nothing to do: everything sweeps."""
+
+    def stop_ttl_sweeper(self, timeout: float | None = None) -> bool:
+        """Nothing runs."""
+        return True
 
     def read(self, op: Op, asked: dict[str, list[float]]) -> Result:
         """One read's result."""
@@ -191,6 +227,22 @@ def compare(value: Any, operator: str, bound: Any) -> bool:
 
 
 class TestReferenceStore(StoreContract):
+    moment = 60.0
+
+    @pytest.fixture(autouse=True)
+    def _at_the_beginning(self) -> None:
+        self.now = 0.0
+
+    def make_store_with_ttl(self, ttl: TTLConfig) -> BaseStore:
+        """A fresh store with a clock that stands still."""
+        store = ReferenceStore(ttl=ttl)
+        store.clock = lambda: self.now
+        return store
+
+    def pass_time(self, seconds: float) -> None:
+        """Set the clock."""
+        self.now += seconds
+
     def make_store(self, index: IndexConfig | None = None) -> BaseStore:
         """A fresh store."""
         return ReferenceStore(index)
