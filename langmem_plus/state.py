@@ -22,6 +22,7 @@ class MemoryState(TypedDict, total=False):
     Attributes:
         messages: the thread, as the agent sees it; never holds recalled text.
         memory_turn: the number of the thread's last recorded turn (a turn is a user's words and the reply).
+        memory_counted: the id of the user's last message that was counted as part of a turn.
         memory_plan: whether this message needs memory, and which.
         memory_hits: the candidates, narrowed by each stage of recall.
         memory_summary: the record of the thread's rolling summary.
@@ -35,6 +36,7 @@ class MemoryState(TypedDict, total=False):
 
     messages: Annotated[list[AnyMessage], add_messages]
     memory_turn: int
+    memory_counted: str | None
     memory_plan: Annotated[Plan, UntrackedValue]
     memory_hits: Annotated[list[MemoryHit], UntrackedValue]
     memory_summary: Annotated[MemoryRecord | None, UntrackedValue]

@@ -36,6 +36,7 @@ from langmem_plus.remember.settle import settle, waits
 from langmem_plus.remember.steps import (
     Ask,
     Batch,
+    Claim,
     Namespace,
     Release,
     Steps,
@@ -156,6 +157,8 @@ def reconcile_steps(
         return result
     namespace = scope.namespace
     try:
+        mine: set[str] = (yield Claim(namespace, [turn.id for turn in turns], claim)) if claim else set()
+        turns = [turn for turn in turns if turn.id in mine or not claim]
         yield from _reconcile(services, namespace, turns, facts, result)
     except Exception:
         yield Release(namespace, [turn.id for turn in turns], claim)
@@ -172,8 +175,8 @@ def _reconcile(
     result: Reconciliation,
 ) -> Steps[None]:
     stored = yield from get_records(namespace, [*(turn.id for turn in turns), *(fact.key for fact in facts)])
-    # A turn that was deleted or worked off by somebody else in the meantime has nothing to give.
-    waiting = {turn.id: stored[turn.id] for turn in turns if waits(stored.get(turn.id))}
+    # A turn that was deleted, edited or worked off by somebody else in the meantime has nothing to give.
+    waiting = {turn.id: stored[turn.id] for turn in turns if waits(stored.get(turn.id), turn)}
     fresh = [fact for fact in facts if fact.source_id in waiting and (is_request(fact) or fact.key not in stored)]
     neighbours = yield from find_neighbours(namespace, fresh, services)
     ledger = Ledger(waiting, services.clock())
@@ -188,6 +191,7 @@ def _reconcile(
     seen = {record.id: record for records in neighbours.values() for record in records}
     asking = [fact.source_id for fact in fresh if is_request(fact)]
     witnesses = yield from find_witnesses(namespace, decisions, fresh, seen.values())
+    seen |= waiting
     result.decisions = yield from _write(services, namespace, list(waiting), decisions, seen, witnesses, asking)
     events = Counter[str](decision.event for decision in result.decisions if decision.fact or decision.target)
     result.report.counts = {name: events[event] for event, name in _COUNTED.items()}
@@ -211,7 +215,7 @@ def _write(
 
     def change(current: dict[str, MemoryRecord]) -> list[PutOp]:
         now = services.clock()
-        waiting = {turn: current[turn] for turn in turns if waits(current.get(turn))}
+        waiting = {turn: current[turn] for turn in turns if waits(current.get(turn), seen.get(turn))}
         settled[:] = settle(decisions, seen, current)
         ledger = Ledger(waiting, now)
         ledger.learn(record for record in current.values() if record.role == "memory")

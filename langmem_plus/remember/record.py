@@ -35,22 +35,34 @@ _TIME: TypeAdapter[dt.datetime] = TypeAdapter(Time)
 _LIVES: WeakKeyDictionary[InMemorySaver, str] = WeakKeyDictionary()
 
 
-def user_turn(messages: Sequence[BaseMessage], memory_turn: int | None) -> tuple[int, list[BaseMessage]]:
-    """The number of the turn that begins, and its messages: the trailing ones of the user that aren't recorded yet.
+def user_turn(
+    messages: Sequence[BaseMessage], memory_turn: int | None, counted: str | None = None
+) -> tuple[int, list[BaseMessage]]:
+    """The number of the turn that begins, and its messages: the trailing ones of the user that weren't counted yet.
 
-    A message that was recorded but never answered, because the agent failed, stays in its own turn.
+    A message that was counted but never answered, because the agent failed, stays in its own turn.
+
+    Args:
+        messages: the thread, from which old messages may have been removed.
+        memory_turn: the number of the last turn that was counted.
+        counted: the id of the last message of the user that was.
     """
     recorded = memory_turn or 0
     humans = sum(isinstance(message, HumanMessage) for message in messages)
     new: list[BaseMessage] = []
     for message in reversed(messages):
-        if not isinstance(message, HumanMessage):
+        if not isinstance(message, HumanMessage) or (counted is not None and message.id == counted):
             break
         new.insert(0, message)
-    unrecorded = humans - recorded  # fewer where old messages have left the thread: then nobody can tell
-    if recorded and 0 < unrecorded < len(new):
+    unrecorded = humans - recorded
+    if counted is None and recorded and 0 < unrecorded < len(new):
         new = new[-unrecorded:]
     return max(recorded + 1, humans), new
+
+
+def last_counted(messages: Sequence[BaseMessage], before: str | None) -> str | None:
+    """The id of the user's last message, which is counted now."""
+    return next((message.id for message in reversed(messages) if isinstance(message, HumanMessage)), before)
 
 
 def reply_turn(messages: Sequence[BaseMessage], memory_turn: int | None) -> tuple[int, int, list[BaseMessage]]:
@@ -190,26 +202,30 @@ async def arecord(
 
 
 def record_user_node(services: Services) -> Runnable[MemoryState, Update]:
-    """Store the user's new messages; writes ``memory_turn``."""
+    """Store the user's new messages; writes ``memory_turn`` and ``memory_counted``."""
 
-    def prepare(state: MemoryState, config: RunnableConfig) -> tuple[int, list[BaseMessage]]:
-        turn, new = user_turn(state.get("messages") or [], state.get("memory_turn"))
+    def prepare(state: MemoryState, config: RunnableConfig) -> tuple[Update, list[BaseMessage]]:
+        messages, counted = state.get("messages") or [], state.get("memory_counted")
+        turn, new = user_turn(messages, state.get("memory_turn"), counted)
         # An incognito turn is counted, so that it isn't taken for an unrecorded one later.
-        return turn, [] if services.is_incognito(config) else new
+        update: Update = {"memory_turn": turn, "memory_counted": last_counted(messages, counted)}
+        return update, [] if services.is_incognito(config) else new
 
     def run(state: MemoryState, config: RunnableConfig) -> Update:
-        turn, new = prepare(state, config)
+        update, new = prepare(state, config)
+        turn = update["memory_turn"]
         event = event_id(state.get("messages") or [], config, state.get("memory_turn"))
         scope = services.find_scope(config) if new else None
         count = record(services, scope, new, "user", turn, event=event) if scope else 0
-        return {"memory_turn": turn, **_counted("turns_recorded", count)}
+        return {**update, **_counted("turns_recorded", count)}
 
     async def arun(state: MemoryState, config: RunnableConfig) -> Update:
-        turn, new = prepare(state, config)
+        update, new = prepare(state, config)
+        turn = update["memory_turn"]
         event = event_id(state.get("messages") or [], config, state.get("memory_turn"))
         scope = services.find_scope(config) if new else None
         count = await arecord(services, scope, new, "user", turn, event=event) if scope else 0
-        return {"memory_turn": turn, **_counted("turns_recorded", count)}
+        return {**update, **_counted("turns_recorded", count)}
 
     return stage("record_user", services, run, arun)
 

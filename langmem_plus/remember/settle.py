@@ -21,14 +21,14 @@ def settle(
 
     Args:
         decisions: what was decided.
-        seen: the known records as they were then, by id.
+        seen: the known records and the turns as they were then, by id.
         current: the records as they are now, the turns among them; what is missing is gone.
     """
     settled: list[Decision] = []
     stored: set[str] = set()  # facts that these decisions store, which later ones may speak of
     for decision in decisions:
         fact = decision.fact
-        if fact is not None and not waits(current.get(fact.source_id)):
+        if fact is not None and not waits(current.get(fact.source_id), seen.get(fact.source_id)):
             continue
         kept = _settled(decision, seen, current, stored)
         if kept is None:
@@ -39,9 +39,10 @@ def settle(
     return settled
 
 
-def waits(turn: MemoryRecord | None) -> bool:
-    """Whether facts are still to be drawn out of a turn."""
-    return turn is not None and turn.status == "active" and not turn.extracted
+def waits(turn: MemoryRecord | None, read: MemoryRecord | None = None) -> bool:
+    """Whether facts are still to be drawn out of a turn, and it says what was read: an edited one has others."""
+    unchanged = turn is not None and (read is None or turn.text == read.text)
+    return turn is not None and turn.status == "active" and not turn.extracted and unchanged
 
 
 def _settled(

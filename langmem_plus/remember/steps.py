@@ -118,6 +118,8 @@ Steps: TypeAlias = Generator[Request, Any, Result]
 def run_steps(steps: Steps[Result], services: Services, store: BaseStore) -> Result:
     """Fetch what the steps ask for, one after another, and give their result."""
 
+    held: list[Claim] = []
+
     def fetch(request: Request) -> Any:
         if isinstance(request, Batch):
             return store.batch(request.ops)
@@ -127,7 +129,7 @@ def run_steps(steps: Steps[Result], services: Services, store: BaseStore) -> Res
             if not isinstance(store, SupportsExchange):
                 return None
             return store.exchange(request.namespace, request.expected, request.ops)
-        return _others(request, services, store)
+        return _others(request, services, store, held)
 
     try:
         request = next(steps)
@@ -140,10 +142,15 @@ def run_steps(steps: Steps[Result], services: Services, store: BaseStore) -> Res
                 request = steps.send(result)
     except StopIteration as stop:
         return stop.value  # type: ignore[no-any-return]
+    except BaseException as error:
+        _give_up(error, held, store)
+        raise
 
 
 async def arun_steps(steps: Steps[Result], services: Services, store: BaseStore) -> Result:
     """`run_steps`, awaiting."""
+
+    held: list[Claim] = []
 
     async def fetch(request: Request) -> Any:
         if isinstance(request, Batch):
@@ -154,7 +161,7 @@ async def arun_steps(steps: Steps[Result], services: Services, store: BaseStore)
             if not isinstance(store, SupportsExchange):
                 return None
             return await store.aexchange(request.namespace, request.expected, request.ops)
-        return await asyncio.to_thread(_others, request, services, store)
+        return await asyncio.to_thread(_others, request, services, store, held)
 
     try:
         request = next(steps)
@@ -167,6 +174,9 @@ async def arun_steps(steps: Steps[Result], services: Services, store: BaseStore)
                 request = steps.send(result)
     except StopIteration as stop:
         return stop.value  # type: ignore[no-any-return]
+    except BaseException as error:
+        _give_up(error, held, store)
+        raise
 
 
 def _answer(request: Ask, services: Services) -> BaseModel:
@@ -189,15 +199,27 @@ async def _aanswer(request: Ask, services: Services) -> BaseModel:
     return asked
 
 
-def _others(request: Claim | Release | Erase, services: Services, store: BaseStore) -> set[str] | EraseReceipt | None:
+def _others(
+    request: Claim | Release | Erase, services: Services, store: BaseStore, held: list[Claim]
+) -> set[str] | EraseReceipt | None:
     if isinstance(request, Erase):
         return store.erase(request.namespace, request.choose) if isinstance(store, SupportsErasure) else None
     if not isinstance(store, SupportsClaims):
         return set(request.keys) if isinstance(request, Claim) else None
     if isinstance(request, Claim):
+        held.append(request)
         return store.claim(request.namespace, request.keys, services.config.lease_seconds, owner=request.owner)
     store.release(request.namespace, request.keys, owner=request.owner)
     return None
+
+
+def _give_up(error: BaseException, held: Sequence[Claim], store: BaseStore) -> None:
+    """Release what a run holds that is cut off, by Ctrl-C or because its task is cancelled; steps that fail have done
+    so themselves.
+    """
+    if not isinstance(error, Exception) and isinstance(store, SupportsClaims):
+        for claim in held:
+            store.release(claim.namespace, claim.keys, owner=claim.owner)
 
 
 def _model(services: Services) -> Any:

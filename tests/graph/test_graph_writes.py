@@ -1,7 +1,7 @@
 """The same event is written once: under retry, interrupt and resume, and the replay of every checkpoint."""
 
 import pytest
-from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph import START, MessagesState, StateGraph
@@ -189,6 +189,24 @@ def test_a_parent_that_keeps_the_thread_to_itself(store, config, run_config, cou
     for _ in range(3):
         parent.invoke(say("yes"), run_config())
     assert counts(store) == {"user": 3, "assistant": 3}
+
+
+@pytest.mark.parametrize("incognito", [False, True])
+def test_a_thread_that_was_trimmed_counts_each_message_once(store, config, run_config, counts, saver, incognito):
+    """Old messages are removed, then the agent fails: no message is stored again, and an incognito one never."""
+    answers = [*["ok"] * 4, *[ConnectionError("down")] * 3, "ok"]
+    graph = create_memory_graph(ScriptedChatModel(answers), store=store, config=config, checkpointer=saver)
+    for n in range(4):
+        graph.invoke(say(f"I own boat {n}."), run_config())
+    old = graph.get_state(run_config()).values["messages"][:-2]
+    graph.update_state(run_config(), {"messages": [RemoveMessage(id=message.id) for message in old]}, as_node="agent")
+    for n in range(3):
+        with pytest.raises(ConnectionError):
+            graph.invoke(say(f"I own kite {n}."), run_config(incognito=incognito))
+    graph.invoke(say("I own a drone."), run_config())
+    assert counts(store)["user"] == 4 + 1 + (0 if incognito else 3)
+    kites = [item.value["text"] for item in store.search(("memories",), limit=1000) if "kite" in item.value["text"]]
+    assert (kites == []) is incognito
 
 
 def test_a_fork_is_another_conversation(store, config, run_config, counts, saver):

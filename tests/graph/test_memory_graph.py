@@ -252,7 +252,7 @@ def test_only_plain_json_is_checkpointed(store, config, run_config):
     graph.invoke(say("Where is the zebra crossing?"), run_config())
     channels = {key[2] for key, value in saver.blobs.items() if value[0] != "empty"}
     channels |= {write[1] for group in saver.writes.values() for write in group.values()}
-    assert {name for name in channels if name.startswith("memory")} == {"memory_turn"}
+    assert {name for name in channels if name.startswith("memory")} == {"memory_turn", "memory_counted"}
 
 
 def test_incognito_by_default_can_be_left(store, config, run_config, records):

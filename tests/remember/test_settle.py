@@ -63,11 +63,11 @@ def test_a_pinned_record_is_still_counted() -> None:
     assert settle([decide("NONE")], {"old": OLD}, now_is(pinned=True)) == [decide("NONE")]
 
 
-@pytest.mark.parametrize("turn", [None, {"extracted": True}, {"status": "deleted"}])
+@pytest.mark.parametrize("turn", [None, {"extracted": True}, {"status": "deleted"}, {"text": "edited"}])
 def test_a_turn_that_is_gone_or_done_gives_nothing(turn: dict[str, Any] | None) -> None:
     """Whoever worked it off meanwhile stored its facts; what was deleted has none."""
     current = {"old": OLD} | ({"turn": TURN.model_copy(update=turn)} if turn else {})
-    assert settle([decide("ADD", target=None), decide("UPDATE")], {"old": OLD}, current) == []
+    assert settle([decide("ADD", target=None), decide("UPDATE")], {"old": OLD, "turn": TURN}, current) == []
 
 
 def test_a_fact_may_repeat_one_of_the_same_run() -> None:
@@ -186,3 +186,19 @@ def test_a_count_that_another_process_raised_is_kept(person: Any, store: BaseSto
 
     person(ScriptedChatModel([raise_count])).say("As I said, I live in Lyon.")
     assert [r.repeat_count for r in ann.records()] == [6]
+
+
+def test_a_turn_edited_while_the_model_thinks_is_read_again(person: Any) -> None:
+    """What it said before gives no fact, and what it says now does."""
+    ann = person(None)
+
+    def edit(_: Any) -> ExtractedFacts:
+        (turn,) = ann.records("user")
+        ann.store.put(ann.scope.namespace, turn.id, turn.model_copy(update={"text": "I live in Nice."}).to_value())
+        return said("The user lives in Lyon.")
+
+    bob = person(ScriptedChatModel([edit, said("The user lives in Nice.")]))
+    bob.say("I live in Lyon.")
+    assert bob.texts() == []
+    bob.work()
+    assert bob.texts() == ["The user lives in Nice."]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
@@ -153,3 +154,57 @@ def test_a_value_of_another_program_is_no_record() -> None:
     item = store.get(NAMESPACE, "a")
     assert item is not None
     assert read_record(item) is None
+
+
+class ClaimingStore(InMemoryStore):
+    """A store that knows who holds what."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.held: set[str] = set()
+
+    def claim(self, namespace: tuple[str, ...], keys: Iterable[str], seconds: float, *, owner: str) -> set[str]:
+        """Everything is free."""
+        self.held |= set(keys)
+        return set(keys)
+
+    def release(self, namespace: tuple[str, ...], keys: Iterable[str], *, owner: str) -> None:
+        """It is free again."""
+        self.held -= set(keys)
+
+
+def claiming() -> Steps[None]:
+    """Steps that hold something while they ask a model."""
+    yield Claim(NAMESPACE, ["a", "b"], "me")
+    yield Ask([], ExtractedFacts)
+
+
+def test_a_run_that_is_interrupted_holds_nothing_on() -> None:
+    """Ctrl-C, as an exception that is none."""
+
+    def interrupt(_: object) -> None:
+        raise KeyboardInterrupt
+
+    store = ClaimingStore()
+    with pytest.raises(KeyboardInterrupt):
+        run_steps(claiming(), services(ScriptedChatModel([interrupt]), store), store)
+    assert store.held == set()
+
+
+async def test_a_run_that_is_cancelled_holds_nothing_on() -> None:
+    """Its task is cancelled while the model thinks."""
+    asked, never = threading.Event(), threading.Event()
+
+    def think(_: object) -> None:
+        asked.set()
+        never.wait(30)
+
+    store = ClaimingStore()
+    task = asyncio.create_task(arun_steps(claiming(), services(ScriptedChatModel([think]), store), store))
+    await asyncio.to_thread(asked.wait, 30)
+    assert store.held == {"a", "b"}
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    never.set()
+    assert store.held == set()

@@ -78,6 +78,13 @@ class _PlainLoader(yaml.SafeLoader):
 
     yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}  # noqa: RUF012 - PyYAML's own name
 
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        """Refuse an alias: a few lines of them would stand for gigabytes."""
+        if self.check_event(yaml.AliasEvent):
+            name = self.peek_event().anchor  # type: ignore[no-untyped-call]  # PyYAML is untyped
+            raise UnreadableFileError(f"the front matter says *{name}; write out what that stands for.")
+        return super().compose_node(parent, index)
+
 
 for _first, _resolvers in Resolver.yaml_implicit_resolvers.items():
     _kept = [resolver for resolver in _resolvers if resolver[0] == "tag:yaml.org,2002:null"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -107,3 +108,12 @@ def test_an_error_counts_the_lines_as_the_person_does() -> None:
     """Although our own lines aren't given to the YAML reader."""
     with pytest.raises(UnreadableFileError, match="line 4"):
         read_fields('role: memory\ntext: "x"\nspace: default\ntags: [a, b')
+
+
+def test_an_alias_is_refused_by_name() -> None:
+    """A few lines of them would stand for gigabytes."""
+    bomb = "a: &a [x, x]\n" + "".join(
+        f"{new}: &{new} [{', '.join([f'*{old}'] * 9)}]\n" for old, new in pairwise("abcdefghij")
+    )
+    with pytest.raises(UnreadableFileError, match=r"says \*a; write out"):
+        read_fields(bomb)
