@@ -218,7 +218,8 @@ class OpenNamespace:
     def remind(self, keys: Collection[str]) -> None:
         """Mark those of some turns that wait, should their markers be lost."""
         if self.exists:
-            self._remind(set(self._use(lambda index: self._in_step(index).pending())).intersection(keys))
+            now = self._expiry.now()
+            self._remind(set(self._use(lambda index: self._in_step(index).pending(now))).intersection(keys))
 
     # reading
 

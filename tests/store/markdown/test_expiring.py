@@ -14,8 +14,10 @@ from typing import Any
 import pytest
 from langgraph.store.base import GetOp, PutOp, SearchOp, TTLConfig
 
+from langmem_plus.errors import StoreError
 from langmem_plus.records import MemoryRecord
 from langmem_plus.store import MarkdownStore
+from langmem_plus.store.markdown import expiring, sweeping
 
 DOCS = ("docs",)
 
@@ -265,6 +267,47 @@ def test_an_edit_by_hand_keeps_the_prolonged_time(opened: Callable[..., Markdown
     item = opened().get(DOCS, "k")
     assert item is not None
     assert item.value == {"text": "coffee"}
+
+
+def test_a_turn_that_expired_waits_for_nobody(opened: Callable[..., MarkdownStore], clock: Clock) -> None:
+    """Its facts aren't drawn out any more: a sweep takes its marker, and so does a new look at the files."""
+    for end in ("sweep", "look"):
+        store = opened()
+        ends = clock.time + dt.timedelta(minutes=1)
+        turn = MemoryRecord(id="k", role="user", text="tea", user_id="ann", extracted=False, expires_at=ends)
+        store.put(DOCS, "k", turn.to_value())
+        assert store.pending() == [DOCS]
+        clock.go(1)
+        assert store.claim(DOCS, ["gone"], 5) == set()
+        if end == "sweep":
+            store.sweep_ttl()
+        store.close()
+        assert opened().search(DOCS) == []
+        assert opened().pending() == []
+
+
+def test_a_read_does_not_fail_for_what_it_cannot_prolong(
+    opened: Callable[..., MarkdownStore], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Nor does closing for what it can't write; both say so."""
+    store = opened({"default_ttl": 1})
+    store.put(DOCS, "k", {"text": "tea"})
+
+    def refuse(*args: Any, **kwargs: Any) -> None:
+        raise StoreError("no room")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(expiring, "prolong", refuse)
+        assert store.get(DOCS, "k") is not None
+    assert store.get(DOCS, "k") is not None
+    with monkeypatch.context() as broken:
+        broken.setattr(sweeping, "carried_out", refuse)
+        broken.setattr(expiring, "later_than_files", lambda index: [("k", "2031-01-01T00:00:00.000000Z")])
+        store.close()
+    assert [record.message.split(":")[0] for record in caplog.records] == [
+        "reading couldn't prolong what expires in ('docs',)",
+        "the files of ('docs',) don't say yet how far reading prolonged them",
+    ]
 
 
 def test_the_sweeper_sweeps_until_it_is_stopped(opened: Callable[..., MarkdownStore], clock: Clock) -> None:
