@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from langmem_plus.cli import conversation, evaluation
+from langmem_plus.cli import conversation, evaluation, owner
 from langmem_plus.cli.options import (
     MOST,
     ConfigOption,
@@ -288,4 +288,6 @@ def show_config(config: ConfigOption = None, as_json: JsonOption = False) -> Non
     )
 
 
+for command in (owner.pin, owner.unpin, owner.forget, owner.erase, owner.export, owner.restore):
+    app.command()(command)
 app.add_typer(evaluation.app, name="eval")

@@ -1,0 +1,89 @@
+"""The commands by which an owner decides."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from langmem_plus.cli import main
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Run:
+    """Runs a command in a folder of its own that knows two facts; gives exit code, output, errors."""
+    monkeypatch.setenv("LANGMEM_PLUS_MEMORY_PATH", str(tmp_path / "memory"))
+    monkeypatch.setenv("LANGMEM_PLUS_EMBEDDINGS", "none")
+    monkeypatch.setenv("LANGMEM_PLUS_USER", "alice")
+    monkeypatch.chdir(tmp_path)
+
+    def command(*arguments: str, input: str = "") -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["langmem-plus", *arguments])
+        monkeypatch.setattr(sys, "stdin", io.StringIO(input))
+        with pytest.raises(SystemExit) as exit_:
+            main()
+        output = capsys.readouterr()
+        return int(exit_.value.code or 0), output.out, output.err
+
+    command("add", "My wife is called Anne.", "-u", "alice", "--thread", "t")
+    command("add", "I live in Lyon.", "-u", "alice")
+    return command
+
+
+def facts(run: Run) -> dict[str, dict]:
+    """The facts that are listed, by their texts."""
+    return {record["text"]: record for record in json.loads(run("list", "-u", "alice", "--json")[1] or "[]")}
+
+
+def test_pin_unpin_forget(run):
+    """A memory is pinned, let go, and forgotten by the beginning of its id."""
+    id = facts(run)["I live in Lyon."]["id"]
+    assert run("pin", id[:8], "-u", "alice")[0] == 0
+    assert facts(run)["I live in Lyon."]["pinned"]
+    assert not json.loads(run("unpin", id, "-u", "alice", "--json")[1])["pinned"]
+    assert json.loads(run("forget", id, "-u", "alice", "--json")[1])["status"] == "deleted"
+    assert list(facts(run)) == ["My wife is called Anne."]
+    assert run("pin", "nothing", "-u", "alice")[0] == 1
+
+
+def test_erase_asks(run):
+    """Nothing is erased without a yes; a receipt says what went and what couldn't be reached."""
+    id = facts(run)["I live in Lyon."]["id"]
+    code, _, _ = run("erase", id, "-u", "alice", input="n\n")
+    assert code != 0
+    assert len(facts(run)) == 2
+    code, out, err = run("erase", id, "-u", "alice", input="y\n")
+    assert code == 0
+    assert "1 memory" in out
+    assert "checkpoints" in err
+    assert list(facts(run)) == ["My wife is called Anne."]
+
+
+def test_erase_more(run):
+    """A conversation, and everything of a user; what is to go has to be named."""
+    assert run("erase", "-u", "alice", "--yes")[0] == 2
+    assert run("erase", "--all", "--space", "x", "-u", "alice", "--yes")[0] == 2
+    assert run("erase", "id", "--thread", "t", "-u", "alice", "--yes")[0] == 2
+    receipt = json.loads(run("erase", "--thread", "t", "-u", "alice", "--yes", "--json")[1])
+    assert receipt["removed"]["memory"] == 1
+    assert list(facts(run)) == ["I live in Lyon."]
+    assert run("erase", "--all", "-u", "alice", "--yes")[0] == 0
+    assert facts(run) == {}
+
+
+def test_export_and_restore(run, tmp_path):
+    """An archive of a user is taken in elsewhere; another's is refused."""
+    assert run("export", "alice.zip", "-u", "alice")[0] == 0
+    code, out, _ = run("restore", "alice.zip", "--path", "other", "--json")
+    assert code == 0
+    assert json.loads(out)["written"] == 4
+    assert "0 written" in run("restore", "alice.zip", "--path", "other", "--user", "alice")[1]
+    code, _, err = run("restore", "alice.zip", "--path", "third", "--user", "bob")
+    assert code == 4
+    assert "alice" in err
