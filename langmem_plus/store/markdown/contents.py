@@ -50,9 +50,12 @@ def _rows(index: Index) -> dict[str, Row]:
 def _held(room: OpenNamespace, path: str, row: Row | None) -> HeldFile:
     if row is not None:
         indexing = None if row.indexing is None else json.loads(row.indexing)
-        return HeldFile(path, Entry(
-            row.key, json.loads(row.json), row.created_at, row.updated_at, indexing, None, row.ttl, row.expires_at
-        ))
+        return HeldFile(
+            path,
+            Entry(
+                row.key, json.loads(row.json), row.created_at, row.updated_at, indexing, None, row.ttl, row.expires_at
+            ),
+        )
     try:
         return HeldFile(path, read_entry(room, path))
     except (UnreadableFileError, OSError, ValueError) as error:
