@@ -15,6 +15,7 @@ from langmem_plus.providers import Part
 from langmem_plus.providers.lazy import build_chat_model
 from langmem_plus.records import Scope
 from langmem_plus.store import MarkdownStore
+from langmem_plus.store.markdown.backlog import EmbeddingState
 
 MOST = 1_000_000  # records or hits that a command gives
 
@@ -90,7 +91,19 @@ def file_parts(folder: Path, config: MemoryConfig) -> list[Part]:
     if not folder.is_dir():
         return [Part(name, str(folder), detail="nothing is stored there yet")]
     with MarkdownStore(folder, config=config) as store:
-        broken = store.unreadable()
+        broken, vectors = store.unreadable(), vectors_part(store.embedding_state())
     remedy = "Mend the file in an editor, or move it away."
     found = [Part(name, str(path), "degraded", f"left out: {reason}", remedy) for path, reason in broken.items()]
-    return found or [Part(name, str(folder), detail="all can be read")]
+    return [*(found or [Part(name, str(folder), detail="all can be read")]), *vectors]
+
+
+def vectors_part(state: EmbeddingState) -> list[Part]:
+    """How many texts of the memory have their vector; nothing where words alone are searched."""
+    if state.model is None or not state.texts:
+        return []
+    have = f"{state.texts - state.waiting} of {state.texts} texts ({state.progress:.0%})"
+    if not state.waiting:
+        return [Part("vectors", have)]
+    age = f", the oldest for {state.oldest:.0f} s" if state.oldest is not None else ""
+    detail = f"{state.waiting} wait{age}; they are found by their words meanwhile"
+    return [Part("vectors", have, "degraded", detail, "Nothing to do: a store that is in use embeds them by and by.")]

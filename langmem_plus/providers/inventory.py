@@ -17,6 +17,8 @@ from langmem_plus.providers.minilm import LocalEmbeddings
 from langmem_plus.providers.onnx_runtime import missing_packages
 from langmem_plus.providers.rerank import BUILT_IN, INSTALL_RERANK, find_model
 
+INSTALL_CHROMA = "Run: pip install 'langmem-plus[chroma]'"
+
 State = Literal["ok", "degraded", "missing"]
 
 
@@ -116,11 +118,17 @@ def reranker_part(config: MemoryConfig) -> Part:
 
 
 def dense_index_part(config: MemoryConfig) -> Part:
-    """What searches vectors: always the exact search, until an approximate one comes."""
+    """What searches vectors."""
+    name, exact = "dense index", "exact search"
+    if config.dense_index == "exact":
+        return Part(name, exact, detail="every vector is compared, whatever their number")
+    if missing := missing_packages("chromadb", "langchain_chroma"):
+        state: State = "missing" if config.dense_index == "chroma" else "degraded"
+        return Part(name, exact, state, f"{missing}; {exact} answers", INSTALL_CHROMA)
+    where = f"Chroma at {config.chroma_url}" if config.chroma_url else "Chroma"
     if config.dense_index == "chroma":
-        wish = "dense_index=chroma is planned and not in effect in this version"
-        return Part("dense index", "exact search", "degraded", wish, "Set dense_index to auto or exact.")
-    return Part("dense index", "exact search", detail="every vector is compared, whatever their number")
+        return Part(name, where, detail="the exact search answers while a collection is filled")
+    return Part(name, f"{exact}, {where}", detail=f"Chroma above {config.ann_threshold} vectors in a namespace")
 
 
 def chat_model_part(config: MemoryConfig) -> Part:

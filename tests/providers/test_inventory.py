@@ -57,16 +57,21 @@ def test_what_is_missing_has_a_remedy(monkeypatch: pytest.MonkeyPatch, caplog: p
     states = {name: (part.in_use, part.state) for name, part in found.items()}
     assert states["embeddings"] == ("none", "missing")
     assert states["tokens"] == ("approximate", "degraded")
-    assert states["dense index"] == ("exact search", "ok")
+    assert states["dense index"] == ("exact search", "degraded")
     assert all(part.remedy.startswith("Run: pip install") for part in found.values() if part.state != "ok")
     assert not caplog.records
 
 
-def test_what_is_planned_is_not_claimed() -> None:
-    """A setting that has no effect yet shows as such, with what does the work meanwhile."""
-    found = parts(dense_index="chroma")["dense index"]
-    assert (found.in_use, found.state) == ("exact search", "degraded")
-    assert "planned" in found.detail
+def test_the_dense_index_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the threshold above which it changes, or the server; what was asked for and isn't there is missing."""
+    found = parts()["dense index"]
+    assert (found.in_use, found.detail) == ("exact search, Chroma", "Chroma above 20000 vectors in a namespace")
+    assert parts(dense_index="exact")["dense index"].in_use == "exact search"
+    server = "http://localhost:8000"
+    assert parts(dense_index="chroma", chroma_url=server)["dense index"].in_use == f"Chroma at {server}"
+    hide(monkeypatch, "chromadb")
+    assert parts(dense_index="chroma")["dense index"].state == "missing"
+    assert parts(dense_index="exact")["dense index"].state == "ok"
 
 
 def test_the_history_needs_git(monkeypatch: pytest.MonkeyPatch) -> None:

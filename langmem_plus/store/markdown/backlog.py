@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -94,10 +94,27 @@ def find_needs(
             if expect is not None and room.look(_rest, 0) - len(pausing) > limit - len(backlog):
                 expect(room.namespace)
                 continue
-            found = room.waiting(limit - len(backlog), pausing)
+            found = waiting(room, limit - len(backlog), pausing)
             backlog.update({text: (room.namespace, key) for text, key in found.items()})
     late = [text for text in backlog if text not in texts]
     return Needs(list(texts), late, batch.queries, {**backlog, **texts})
+
+
+def waiting(room: OpenNamespace, limit: int, apart_from: Collection[bytes] = ()) -> dict[str, str]:
+    """Texts that wait for a vector, each with the key of an item that holds it; those with a `text_hash` among
+    ``apart_from`` are left out.
+    """
+
+    def read(index: Index, catalog: Catalog) -> dict[str, str]:
+        hashes = [text for text in catalog.waiting if text not in apart_from]
+        return index.vectors.texts(hashes[:limit])
+
+    return room.look(read, {}) if limit > 0 else {}
+
+
+def wants(room: OpenNamespace, texts: Collection[str]) -> list[str]:
+    """Those of some texts that wait in a namespace."""
+    return room.look(lambda _, catalog: [text for text in texts if catalog.waits(text_hash(text))], [])
 
 
 def _rest(index: Index, catalog: Catalog) -> int:
@@ -148,7 +165,7 @@ def embed_backlog(rooms: Iterable[OpenNamespace], embedder: TextEmbedder, settle
 
 def _embed_some(room: OpenNamespace, embedder: TextEmbedder, limit: int, tried: set[bytes]) -> int:
     """How many got their vector; -1 where nothing is left to try."""
-    texts: Mapping[str, str] = room.waiting(limit, tried)
+    texts = waiting(room, limit, tried)
     if not texts:
         return -1
     tried.update(map(text_hash, texts))

@@ -68,7 +68,8 @@ class Catalog:
         self._thread_of: dict[int, str] = {}
         self._vectors: _Column | None = None
         self._vector_rows = _Column(np.int64)
-        self._by_row: Ids | None = None
+        self._by_row: tuple[Ids, Ids] | None = None
+        self.epoch = object()  # changes whenever the rows and the vectors are counted anew
         self._waiting: dict[bytes, list[int]] = {}
         self._seen_vectors: int | None = None
         self._next_look = self._look_began = 0.0
@@ -243,17 +244,47 @@ class Catalog:
         """The index's ids of some rows."""
         return self._ids.view[rows]  # type: ignore[no-any-return]
 
-    def cosines(self, rows: Ids, query: Floats) -> tuple[Floats, Floats]:
+    @property
+    def vector_count(self) -> int:
+        """The vectors held, those of dead versions too, in the order in which they came."""
+        return len(self._vector_rows.view)
+
+    @property
+    def size(self) -> int | None:
+        """The length of the vectors."""
+        return self._size
+
+    def with_vectors(self) -> tuple[Ids, Ids]:
+        """The ids of the living items that have vectors, in order, and how many each has."""
+        rows, counts = np.unique(self._vector_rows.view, return_counts=True)
+        alive = self._alive.view[rows]
+        return self._ids.view[rows[alive]], counts[alive]
+
+    def candidates(self, ids: Ids, since: int) -> Ids:
+        """The rows of some ids, of the vectors that came after the first ``since``, and of their neighbours."""
+        rows = np.concatenate((self.rows_of(ids), self._vector_rows.view[since:]))
+        return self._with_neighbours(rows[rows >= 0])
+
+    def _with_neighbours(self, rows: Ids) -> Ids:
+        both = np.concatenate((rows, self._before.view[rows], self._after.view[rows]))
+        return np.unique(both[both >= 0])
+
+    def cosines(self, rows: Ids, query: Floats, among: Ids | None = None) -> tuple[Floats, Floats]:
         """Cosine of each item with the query (its best vector), alone and with its neighbours; NaN without a vector.
+        With ``among``, all other rows count as if they had none.
 
         With neighbours: the item counts twice as much as each of them (Source: LoCoMo runs; no second embedding).
         """
         best = np.full(len(self._ids.view), np.nan, np.float32)
         if self._vectors is None or self._vectors.view.shape[1] != len(query):
             return best[rows], best[rows]
-        similarity = self._vectors.view @ query
-        best[self._vector_rows.view] = -np.inf
-        np.maximum.at(best, self._vector_rows.view, similarity)
+        if among is None:
+            owners, similarity = self._vector_rows.view, self._vectors.view @ query
+        else:
+            slots = self._slots(self._with_neighbours(among))
+            owners, similarity = self._vector_rows.view[slots], self._vectors.view[slots] @ query
+        best[owners] = -np.inf
+        np.maximum.at(best, owners, similarity)
         total, weight = best[rows].copy(), np.ones(len(rows), np.float32)
         for column in (self._before, self._after):
             neighbour = column.view[rows]
@@ -261,21 +292,39 @@ class Catalog:
             present = np.isfinite(cosine)
             total[present] += cosine[present] / 2
             weight[present] += 0.5
-        return best[rows], total / weight
+        if among is None:
+            return best[rows], total / weight
+        others = np.isin(rows, among, invert=True)
+        alone, window = best[rows], total / weight
+        alone[others] = window[others] = np.nan
+        return alone, window
+
+    def _sorted(self) -> tuple[Ids, Ids]:
+        """The vectors' places in the order of their rows, and these rows."""
+        if self._by_row is None:
+            by_row = np.argsort(self._vector_rows.view, kind="stable")
+            self._by_row = by_row, self._vector_rows.view[by_row]
+        return self._by_row
+
+    def _slots(self, rows: Ids) -> Ids:
+        """The places of the vectors of some rows."""
+        by_row, owners = self._sorted()
+        low, high = np.searchsorted(owners, rows), np.searchsorted(owners, rows, "right")
+        counts = high - low
+        starts = np.repeat(low - np.concatenate(([0], np.cumsum(counts)[:-1])), counts) if len(rows) else low
+        return by_row[starts + np.arange(counts.sum())]
 
     def nearest_vectors(self, ids: Sequence[int], query: Floats) -> dict[int, Floats]:
         """Each item's vector that is nearest to the query."""
         if self._vectors is None or not ids or self._vectors.view.shape[1] != len(query):
             return {}
-        if self._by_row is None:
-            self._by_row = np.argsort(self._vector_rows.view, kind="stable")
-        sorted_rows = self._vector_rows.view[self._by_row]
+        by_row, sorted_rows = self._sorted()
         rows = self.rows_of(ids)
         found: dict[int, Floats] = {}
         for row_id, row, low, high in zip(
             ids, rows, np.searchsorted(sorted_rows, rows), np.searchsorted(sorted_rows, rows, "right"), strict=True
         ):
             if row >= 0 and high > low:
-                candidates = self._vectors.view[self._by_row[low:high]]
+                candidates = self._vectors.view[by_row[low:high]]
                 found[row_id] = candidates[int(np.argmax(candidates @ query))]
         return found

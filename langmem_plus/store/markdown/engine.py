@@ -19,8 +19,9 @@ from langmem_plus.config import MemoryConfig
 from langmem_plus.errors import StoreError
 from langmem_plus.store.batches import Batch, ExactSearchOp, list_namespaces
 from langmem_plus.store.embedding import Needs, TextEmbedder, Vectors
+from langmem_plus.store.markdown.approximate import Approximate
 from langmem_plus.store.markdown.backfill import Backfill
-from langmem_plus.store.markdown.backlog import EmbeddingState, find_needs, measure
+from langmem_plus.store.markdown.backlog import EmbeddingState, find_needs, measure, wants
 from langmem_plus.store.markdown.companions import Companions
 from langmem_plus.store.markdown.expiring import Expiry, is_immortal
 from langmem_plus.store.markdown.files import Namespace, Stamp, carried_out
@@ -62,6 +63,7 @@ class Engine:
         self.sweeper = Sweeper(self)
         self.rooms = Rooms(layout, config.open_namespaces, self._open, self._forked)
         self.backfill = Backfill(layout, config, lambda: self.embedder, self.room, self.rooms.finish_interrupted)
+        self.approximate = Approximate(layout, config, lambda: self.embedder, self.room)
         self.companions = Companions(layout, config, self.rooms)
 
     @property
@@ -77,11 +79,17 @@ class Engine:
         fields, embedder = self._indexing.fields, self.embedder
         join = self.companions.joining(opened)
         self.sweeper.begin()
-        return OpenNamespace(self._layout, namespace, self._config, fields, embedder, self.expiry, join)
+        room = OpenNamespace(self._layout, namespace, self._config, fields, embedder, self.expiry, join)
+        return self.approximate.join(room)
+
+    def vectorstore(self, namespace: Namespace) -> Any:
+        """A LangChain vector store over the namespace's collection."""
+        return self.settled(lambda: self.approximate.vectorstore(namespace, self._indexing.timed))
 
     def _forked(self) -> None:
         self._indexing.forked()
         self.backfill.forked()
+        self.approximate.forked()
 
     def settled(self, job: Callable[[], T]) -> T:
         """Run a job; where it meets a batch that a crash left half-done, finish that batch and run the job again."""
@@ -123,6 +131,7 @@ class Engine:
     def stop(self) -> None:
         """End what goes on in the background."""
         self.backfill.stop()
+        self.approximate.close()
 
     def run(self, batch: Batch, needs: Needs, vectors: Vectors) -> list[Result]:
         """Read, then write; results in the order of the ops."""
@@ -136,7 +145,7 @@ class Engine:
         late = {text: vectors.texts[text] for text in needs.backlog if text in vectors.texts}
         for room in self._searched(batch) if late else ():
             with contextlib.suppress(StoreError):  # what can't be kept now waits on
-                room.put_vectors({text: late[text] for text in room.wants(late)})
+                room.put_vectors({text: late[text] for text in wants(room, late)})
         results: list[Result] = []
         reads = Reads(self.expiry)
         for op in batch.ops:
@@ -175,9 +184,7 @@ class Engine:
             self.carry_out(planned, vectors)
         return True
 
-    def carry_out(
-        self, planned: Sequence[tuple[OpenNamespace, Sequence[Step]]], vectors: Mapping[str, Floats]
-    ) -> None:
+    def carry_out(self, planned: Sequence[tuple[OpenNamespace, Sequence[Step]]], vectors: Mapping[str, Floats]) -> None:
         """Write the files of what was planned, and index them. The caller holds the namespaces."""
         todo = [action for room, steps in planned for action in actions(room.namespace, steps)]
         with carried_out(self._layout, todo, durable=self._config.durable) as stamps:

@@ -10,7 +10,21 @@ import numpy as np
 
 from langmem_plus.store.markdown.catalog import Catalog
 from langmem_plus.store.markdown.index import Index, rarity
-from langmem_plus.store.search import Floats, Leg
+from langmem_plus.store.search import Floats, Ids, Leg
+
+
+@dataclass(frozen=True)
+class Nearest:
+    """What an approximate index says of a query.
+
+    Attributes:
+        ids: the items, about the nearest.
+        epoch, since: the catalog that it was filled from, and how many of that one's vectors it knows.
+    """
+
+    ids: Ids
+    epoch: object
+    since: int
 
 
 @dataclass(frozen=True)
@@ -23,6 +37,7 @@ class Found:
         identity: which index their ids belong to.
         total: the number of items there.
         held: how many of them hold each term.
+        cut: whether others may be nearer to the query than some of these.
     """
 
     leg: Leg
@@ -31,6 +46,7 @@ class Found:
     identity: int
     total: int
     held: Mapping[str, int]
+    cut: bool = False
 
     @staticmethod
     def nothing() -> Found:
@@ -63,6 +79,7 @@ def find_items(
     condition: Mapping[str, Any] | None,
     pool: int | None,
     expired: Sequence[int] = (),
+    nearest: Nearest | None = None,
 ) -> Found:
     """The items that match a search in any way and can meet its filter.
 
@@ -75,6 +92,7 @@ def find_items(
         pool: the keyword matches that are ranked in each view, by the rarity of the terms here; None where terms will
             be weighed by their rarity elsewhere, too.
         expired: the ids of items whose time is over.
+        nearest: the vectors that are compared beside those of the words' matches; None for all.
     """
     rows = catalog.select(condition, expired)
     views = (catalog.words, catalog.windows)
@@ -83,14 +101,18 @@ def find_items(
     else:
         words, windows = (view.scores(index, catalog, terms, rows, pool)[None] for view in views)
     none = np.full(len(rows), np.nan, np.float32)
-    cosine, window_cosine = (none, none) if query is None else catalog.cosines(rows, query)
-    found = np.isfinite(words).any(axis=0) | np.isfinite(windows).any(axis=0) | np.isfinite(cosine)
+    found = np.isfinite(words).any(axis=0) | np.isfinite(windows).any(axis=0)
+    among = None
+    if nearest is not None and nearest.epoch is catalog.epoch:
+        among = np.union1d(catalog.candidates(nearest.ids, nearest.since), rows[found])
+    cosine, window_cosine = (none, none) if query is None else catalog.cosines(rows, query, among)
+    found |= np.isfinite(cosine)
     # Newer first among equals: the fusion keeps the order of the rows.
     kept = np.flatnonzero(found)[::-1]
     leg = Leg(catalog.ids(rows[kept]), none[kept], none[kept], cosine[kept], window_cosine[kept])
     held = catalog.words.held(index, catalog, terms) if pool is None else {}
     total = catalog.words.total if held else 0
-    return Found(leg, words[:, kept], windows[:, kept], index.identity, total, held)
+    return Found(leg, words[:, kept], windows[:, kept], index.identity, total, held, among is not None)
 
 
 def make_details(

@@ -21,7 +21,7 @@ from langmem_plus.store.markdown.expiring import Expiry
 from langmem_plus.store.markdown.files import Namespace, Stamp, journals
 from langmem_plus.store.markdown.index import REMOVED, UNREADABLE, Index, Row, narrowed
 from langmem_plus.store.markdown.layout import Layout
-from langmem_plus.store.markdown.legs import Details, Found, find_items, make_details
+from langmem_plus.store.markdown.legs import Details, Found, Nearest, find_items, make_details
 from langmem_plus.store.markdown.planning import Step, Write
 from langmem_plus.store.markdown.sync import bring_in_step
 from langmem_plus.store.markdown.windows import write_windows
@@ -80,6 +80,14 @@ class OpenNamespace:
         self._start_catalog()
         self._asked, self._seen, self._next_look, self._heard = 1, 0, 0.0, 0
         self.edited: Callable[[Namespace], object] = lambda namespace: None  # told when the files had changed
+
+        # An approximate index, where there is one: given a query, and whether a filter will follow.
+        self.nearest: Callable[[Floats, bool], Nearest | None] = lambda query, filtered: None
+
+    @property
+    def vectors_held(self) -> tuple[object, int]:
+        """The epoch of what is held in memory, and how many vectors that are."""
+        return self._catalog.epoch, self._catalog.vector_count
 
     def _start_catalog(self) -> None:
         self._catalog = Catalog(self._embedder.model if self._embedder else None)
@@ -273,21 +281,6 @@ class OpenNamespace:
 
         return self._use(read) if self._embedder is not None and self.exists else otherwise
 
-    def waiting(self, limit: int, apart_from: Collection[bytes] = ()) -> dict[str, str]:
-        """Texts that wait for a vector, each with the key of an item that holds it; those with a `text_hash` among
-        ``apart_from`` are left out.
-        """
-
-        def read(index: Index, catalog: Catalog) -> dict[str, str]:
-            hashes = [text for text in catalog.waiting if text not in apart_from]
-            return index.vectors.texts(hashes[:limit])
-
-        return self.look(read, {}) if limit > 0 else {}
-
-    def wants(self, texts: Collection[str]) -> list[str]:
-        """Those of some texts that wait here."""
-        return self.look(lambda _, catalog: [text for text in texts if catalog.waits(text_hash(text))], [])
-
     def put_vectors(self, vectors: Mapping[str, Floats]) -> None:
         """Keep vectors that arrived later."""
         if self._embedder is None or not vectors:
@@ -301,20 +294,28 @@ class OpenNamespace:
         self._use(write)
 
     def search(
-        self, terms: Sequence[str], query: Floats | None, condition: Mapping[str, Any] | None, *, apart: bool
+        self,
+        terms: Sequence[str],
+        query: Floats | None,
+        condition: Mapping[str, Any] | None,
+        *,
+        apart: bool,
+        exact: bool = True,
     ) -> Found:
         """The raw scores of the items that can meet a filter; those of the distinct terms ``apart`` where several
-        namespaces are searched.
+        namespaces are searched. Unless it is to be ``exact``, an approximate index may say which vectors are compared.
         """
         # What a filter leaves may rank far down, so with one the ranking by words is not cut.
         pool = None if apart else -1 if condition else self._config.keyword_pool
+
+        nearest = None if exact or query is None else self.nearest(query, condition is not None)
 
         def read(index: Index) -> Found:
             self._in_step(index)
             with index.reading():
                 self._refresh(index)
                 expired = expiring.expired_ids(index, self._expiry.shown())
-                return find_items(index, self._catalog, terms, query, condition, pool, expired)
+                return find_items(index, self._catalog, terms, query, condition, pool, expired, nearest)
 
         return self._use(read) if self.exists else Found.nothing()
 

@@ -23,6 +23,8 @@ from langmem_plus.text import tokens
 _PAGE = 100
 # Times that a ranking is made without holding up any writer; after that, what it found can't be rewritten meanwhile.
 _FREE_TRIES = 2
+# What ranks further down than so far is for the exact search: an approximate one would have gaps there.
+_APPROXIMATE = 100
 
 Chosen = tuple[int, OpenNamespace, Row, dict[str, Any]]
 Note = Callable[[OpenNamespace, Row], object]
@@ -82,14 +84,17 @@ def ranking(
     end = op.offset + op.limit
     # Without a filter no more is read than is wanted.
     page = _PAGE if op.filter else min(max(end, 1), _PAGE)
-    for attempt in range(_FREE_TRIES + 1):
+    exact = end > _APPROXIMATE
+    for attempt in range(_FREE_TRIES + 2):
         with contextlib.ExitStack() as stack:
-            if attempt == _FREE_TRIES:
+            if attempt >= _FREE_TRIES:
                 for room in sorted(rooms, key=lambda room: room.namespace):  # the order in which writers take them
                     stack.enter_context(room.locked())
-            found = _Ranked(rooms, terms, query, op, kind, config)
+            found = _Ranked(rooms, terms, query, op, kind, config, exact=exact)
             chosen = list(itertools.islice(found.best(page), op.offset, end))
-        if not found.stale:
+        if found.cut and len(chosen) < op.limit:
+            exact = True  # a filter left too little of what was near
+        elif not found.stale:
             break
     for _, room, row, _ in chosen:
         note(room, row)
@@ -101,6 +106,7 @@ class _Ranked:
 
     Attributes:
         stale: whether an item was gone or rewritten when it was to be read.
+        cut: whether not all vectors were compared.
     """
 
     def __init__(
@@ -111,11 +117,14 @@ class _Ranked:
         op: SearchOp,
         kind: Literal["hybrid", "dense"],
         config: MemoryConfig,
+        *,
+        exact: bool,
     ) -> None:
         self._rooms, self._filter = rooms, op.filter
         terms = list(dict.fromkeys(terms))
         # Each namespace is visited once: of many, most have to be opened for it.
-        self._found = [room.search(terms, query, op.filter, apart=len(rooms) > 1) for room in rooms]
+        self._found = [room.search(terms, query, op.filter, apart=len(rooms) > 1, exact=exact) for room in rooms]
+        self.cut = any(one.cut for one in self._found)
         weights = _common_rarity(self._found, terms) if len(rooms) > 1 else np.ones(1, np.float32)
         legs = [found.weighed(weights) for found in self._found]
         self._ids = np.concatenate([leg.ids for leg in legs]) if legs else np.empty(0, np.int64)

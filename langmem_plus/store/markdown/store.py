@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from langgraph.store.base import (
     BaseStore,
@@ -41,6 +41,9 @@ from langmem_plus.store.markdown.layout import Layout
 from langmem_plus.store.markdown.owners import this_owner
 from langmem_plus.store.markdown.sweeping import finish, sweep
 from langmem_plus.store.versions import Version
+
+if TYPE_CHECKING:
+    from langchain_chroma import Chroma
 
 
 class MarkdownStore(BaseStore):
@@ -306,6 +309,17 @@ class MarkdownStore(BaseStore):
         rooms = self._engine.below(())
         found = self._engine.settled(lambda: [(room, room.unreadable()) for room in rooms])
         return {room.folder / path: reason for room, files in found for path, reason in files.items()}
+
+    def as_vectorstore(self, namespace: Namespace) -> Chroma:
+        """A LangChain vector store over a namespace's vectors as they are now, to be read: ``as_retriever()``, MMR and
+        filters by ``key`` and ``item``. It is made when it is asked for, however small the namespace, and is usable
+        until the store is closed; what is added to it isn't kept.
+
+        Raises:
+            ConfigError: the store has no vectors.
+            StoreError: Chroma isn't installed, or another process has the collection.
+        """
+        return self._engine.vectorstore(namespace)  # type: ignore[no-any-return]
 
     def embed_waiting(self) -> int:
         """Embed everything that still waits for a vector, and return how many texts got one."""

@@ -72,6 +72,15 @@ class Vectors:
         waiting, oldest = self._connection.db.execute(sql, (model, _length(size))).fetchone()
         return int(total), int(waiting), oldest
 
+    def chunks(self, model: str, items: Sequence[int]) -> list[tuple[int, int, str, str, bytes]]:
+        """Item, which of its texts, text, key and vector of some items, as far as they have one."""
+        sql = (
+            "SELECT c.item, c.ordinal, c.text, i.key, v.vector FROM chunks c JOIN items i ON i.id=c.item "
+            "JOIN paid.vectors v ON v.model=? AND v.hash=c.hash WHERE c.item IN ({})"
+        )
+        found = self._connection.select(sql, items, model)
+        return [(item, ordinal, from_sql(text), from_sql(key), vector) for item, ordinal, text, key, vector in found]
+
     def has_others(self, model: str, size: int | None) -> bool:
         """Whether there are vectors of another model, or of another size."""
         sql = "SELECT 1 FROM paid.vectors WHERE model{}? LIMIT 1"

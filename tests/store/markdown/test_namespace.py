@@ -12,6 +12,7 @@ from langmem_plus.errors import StoreError
 from langmem_plus.store import MarkdownStore
 from langmem_plus.store.embedding import Needs
 from langmem_plus.store.markdown import namespace as module
+from langmem_plus.store.markdown.backlog import waiting, wants
 from langmem_plus.store.markdown.index import Index
 from langmem_plus.testing.embeddings import BagOfWordsEmbeddings
 
@@ -97,17 +98,17 @@ def test_values_that_arrive_late_are_kept_once(open_store: Any, ns: Namespace) -
     store = open_store(embedder)
     store.put(ns, "k", {"text": "green tea"})
     room = store._engine.rooms.get(ns)
-    assert room.waiting(10) == {"green tea": "k"}
-    assert room.waiting(0) == {}
+    assert waiting(room, 10) == {"green tea": "k"}
+    assert waiting(room, 0) == {}
     embedder.fail = None
     vectors = store._engine.embedder.fulfil(Needs(texts=["green tea"])).texts
-    assert room.wants(["other", "green tea"]) == ["green tea"]
+    assert wants(room, ["other", "green tea"]) == ["green tea"]
     room.put_vectors(vectors)
-    assert room.waiting(10) == {}
+    assert waiting(room, 10) == {}
     assert room.known_texts(["green tea", "other"]) == {"green tea"}
     plain = open_store()._engine.rooms.get(ns)
     plain.put_vectors(vectors)
-    assert plain.waiting(10) == {}
+    assert waiting(plain, 10) == {}
     assert plain.known_texts(["green tea"]) == set()
 
 
