@@ -84,6 +84,7 @@ class Approximate:
 
     def join(self, room: OpenNamespace) -> OpenNamespace:
         """Go along with a namespace that comes into use."""
+        room.drop_collections = functools.partial(drop_collections, self._layout, room.namespace, self._url)
         if self._config.dense_index != "exact":
             room.nearest = functools.partial(_ask, weakref.ref(self), weakref.ref(room))
         return room
@@ -249,6 +250,8 @@ class Approximate:
         for start in range(0, len(missing), _BATCH):
             items = [int(item) for item in missing[start : start + _BATCH]]
             with touching():
+                if collection.is_lost:
+                    raise FileNotFoundError("its folder was removed")
                 found = room.look(lambda index, _, items=items: index.vectors.chunks(model, items), nothing)  # type: ignore[misc]
                 if chunks := [chunk for chunk in found if len(chunk[4]) == size]:
                     collection.put(chunks)

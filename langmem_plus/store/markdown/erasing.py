@@ -119,6 +119,10 @@ def finish(layout: Layout, journal: Path, room: OpenNamespace, receipt: EraseRec
         flush_folders((room.folder / path).parent for path, _ in steps)
         _clean_databases(layout, room, receipt)
     _clear_journal(layout, room.namespace, receipt)
+    try:
+        receipt.count("collection", len(room.drop_collections()))
+    except OSError as error:
+        receipt.miss(f"the collection of {room.namespace} in Chroma: {error}")
     room.look_again()
 
 

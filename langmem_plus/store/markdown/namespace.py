@@ -83,6 +83,7 @@ class OpenNamespace:
 
         # An approximate index, where there is one: given a query, and whether a filter will follow.
         self.nearest: Callable[[Floats, bool], Nearest | None] = lambda query, filtered: None
+        self.drop_collections: Callable[[], list[str]] = list  # what an erasure removes of it
 
     @property
     def vectors_held(self) -> tuple[object, int]:

@@ -17,6 +17,7 @@ import pytest
 from langgraph.store.base import PutOp
 
 from langmem_plus.config import MemoryConfig
+from langmem_plus.erasure import Erasure
 from langmem_plus.errors import ConfigError, StoreError
 from langmem_plus.store import MarkdownStore
 from langmem_plus.store.markdown import approximate
@@ -360,6 +361,18 @@ def test_texts_are_there_only_for_who_asks(chroma: MarkdownStore, ns: Namespace)
     assert collection is not None
     found = collection._collection.get(include=["documents", "metadatas"])
     assert (len(found["ids"]), {*found["documents"], *found["metadatas"]}) == (39, {None})
+
+
+def test_an_erasure_takes_the_collection_along(chroma: MarkdownStore, ns: Namespace) -> None:
+    """Whoever has it open; what stays is filled in again."""
+    folder = chroma_folder(chroma._layout, ns)
+    chroma.as_vectorstore(ns)
+    receipt = chroma.erase(ns, lambda held: Erasure(frozenset({"k17"})))
+    assert receipt.removed["collection"] == 1
+    assert not folder.exists()
+    until(lambda: is_ready(chroma, ns))
+    chroma.erase(ns)
+    assert not folder.exists()
 
 
 def test_thousands_of_vectors_give_the_same_ten(tmp_path: Path) -> None:
