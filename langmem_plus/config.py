@@ -63,7 +63,10 @@ class MemoryConfig(BaseSettings):
     embed_batch: int = _knob("store", 64, "Texts embedded in one call when a backlog is worked off.", ge=1, le=4096)
     embed_late: int = _knob("store", 8, "Waiting texts, at most, that a search itself embeds.", ge=0, le=4096)
     embed_in_background: bool = _knob("store", True, "Embed what waits in a thread; off, searches embed it in batches.")
-    embed_timeout: float = _knob("store", 20.0, "Seconds that a remote embedder has for one call.", gt=0, le=3600)
+    embed_timeout: float = _knob("store", 20.0, "Seconds that an embedder has for one call.", gt=0, le=3600)
+    embed_patience: float = _knob(
+        "store", 0.5, "Seconds for a call above which writes leave their texts to the background.", ge=0, le=3600
+    )
     embed_failures: int = _knob("store", 3, "Failed calls in a row after which the embedder rests.", ge=1, le=1000)
     embed_pause_seconds: float = _knob(
         "store", 30.0, "Seconds of its first rest, and before a refused text's second try.", gt=0, le=86_400

@@ -10,7 +10,7 @@ import collections
 import logging
 import threading
 import time
-from collections.abc import Collection, Generator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -94,6 +94,7 @@ class TextEmbedder:
         strict: wrong vectors for what is being written are an error.
         failures: calls that fail in a row before the embedder is left alone; a slow failure is enough by itself.
         pause: seconds that it, or a text that it refuses, is left alone at first.
+        defers: whether the texts of a write are left to the background now.
 
     Attributes:
         size: the size of its vectors, None until it is known.
@@ -110,7 +111,9 @@ class TextEmbedder:
         strict: bool = False,
         failures: int = 3,
         pause: float = 30.0,
+        defers: Callable[[], bool] = bool,
     ) -> None:
+        self._defers = defers
         self._embeddings, self.model, self._dims, self._strict = embeddings, model, dims, strict
         self.breaker, self.refused, self._refused_queries = Breaker(failures, pause), Refused(pause), Refused(pause)
         self.size, self._doubted = dims, 0
@@ -170,7 +173,8 @@ class TextEmbedder:
         queries = self._known(needs.queries)
         texts: dict[str, Floats] = {}
         try:
-            yield from self._documents(needs.texts, needs.places, texts, strict=self._strict)
+            if not self._defers():
+                yield from self._documents(needs.texts, needs.places, texts, strict=self._strict)
             for text in needs.queries:
                 if text not in queries:
                     yield from self._query(text, queries)

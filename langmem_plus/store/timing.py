@@ -1,7 +1,8 @@
-"""How long an embedder takes, and how often it fails."""
+"""How long an embedder takes, how often it fails, and an end to waiting for it."""
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
 from collections import deque
@@ -10,22 +11,30 @@ from contextlib import contextmanager
 
 from langchain_core.embeddings import Embeddings
 
+from langmem_plus.providers.threads import within
+
 # The newest calls, from which the figures are made.
 _KEPT = 512
+_FEW = 8  # texts of a call that somebody waits for
 
 
 class TimedEmbeddings(Embeddings):
-    """An embedder that is measured; thread-safe.
+    """An embedder that is measured, and not waited for longer than it may take; thread-safe.
 
     Args:
         inner: the embedder.
+        timeout: seconds that one call may take; then it is a TimeoutError, and the call is left to itself.
+        patience: seconds that a call on somebody's way may take before the embedder counts as slow.
 
     Attributes:
         failed: the calls that failed since it was made.
+        is_slow: whether the newest call took longer than anybody should wait for it: a query, or a few texts at once.
     """
 
-    def __init__(self, inner: Embeddings) -> None:
+    def __init__(self, inner: Embeddings, timeout: float = 60.0, patience: float = 1.0) -> None:
         self.inner = inner
+        self._timeout, self._patience = timeout, patience
+        self.is_slow = False
         self.failed = 0
         self.forked()
 
@@ -41,7 +50,7 @@ class TimedEmbeddings(Embeddings):
         return ordered[min(len(ordered) - 1, int(0.95 * len(ordered)))] if ordered else None
 
     @contextmanager
-    def _timed(self) -> Iterator[None]:
+    def _timed(self, texts: int) -> Iterator[None]:
         began = time.monotonic()
         try:
             yield
@@ -49,25 +58,28 @@ class TimedEmbeddings(Embeddings):
             with self._lock:
                 self.failed += 1
             raise
+        took = time.monotonic() - began
         with self._lock:
-            self._seconds.append(time.monotonic() - began)
+            self._seconds.append(took)
+            if texts <= _FEW:  # what is embedded in large batches is nobody's way
+                self.is_slow = took > self._patience
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         """As the embedder does."""
-        with self._timed():
-            return self.inner.embed_documents(texts)
+        with self._timed(len(texts)):
+            return within(self._timeout, self.inner.embed_documents, texts)
 
     def embed_query(self, text: str) -> list[float]:
         """As the embedder does."""
-        with self._timed():
-            return self.inner.embed_query(text)
+        with self._timed(1):
+            return within(self._timeout, self.inner.embed_query, text)
 
     async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
         """As the embedder does."""
-        with self._timed():
-            return await self.inner.aembed_documents(texts)
+        with self._timed(len(texts)):
+            return await asyncio.wait_for(self.inner.aembed_documents(texts), self._timeout)
 
     async def aembed_query(self, text: str) -> list[float]:
         """As the embedder does."""
-        with self._timed():
-            return await self.inner.aembed_query(text)
+        with self._timed(1):
+            return await asyncio.wait_for(self.inner.aembed_query(text), self._timeout)

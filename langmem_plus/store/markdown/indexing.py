@@ -67,8 +67,13 @@ class Indexing:
             return None
         name = f"{embeddings_id(made)}/{dims or ''}"
         failures, pause = config.embed_failures, config.embed_pause_seconds
-        self.timed = TimedEmbeddings(made)
-        return TextEmbedder(self.timed, name, dims, strict=self._strict, failures=failures, pause=pause)
+        timed = self.timed = TimedEmbeddings(made, config.embed_timeout, config.embed_patience)
+        later = config.embed_in_background and not self._strict
+
+        def defers() -> bool:
+            return later and timed.is_slow
+
+        return TextEmbedder(timed, name, dims, strict=self._strict, failures=failures, pause=pause, defers=defers)
 
     def forked(self) -> None:
         """In a forked child: the parent's threads, which may have held the locks, aren't there."""
