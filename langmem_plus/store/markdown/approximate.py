@@ -42,11 +42,11 @@ from langmem_plus.store.search import Floats
 logger = logging.getLogger(__name__)
 
 # Items that are asked for; more where a filter will leave out some of them.
-_CANDIDATES, _FILTERED = 1000, 4000
+_CANDIDATES, _FILTERED = 300, 1500
 # So many vectors may be missing before the collection is filled up.
 _BEHIND = 500
-# Items written in one go, between which the store can be closed.
-_BATCH = 500
+# Items written in one go, between which the store can be closed, and searches have as much time as the last one took.
+_BATCH, _LONGEST_PAUSE = 200, 0.5
 # A query that takes longer is slow.
 _SLOW_SECONDS = 1.0
 
@@ -253,8 +253,11 @@ class Approximate:
                 if collection.is_lost:
                     raise FileNotFoundError("its folder was removed")
                 found = room.look(lambda index, _, items=items: index.vectors.chunks(model, items), nothing)  # type: ignore[misc]
+                began = time.monotonic()
                 if chunks := [chunk for chunk in found if len(chunk[4]) == size]:
                     collection.put(chunks)
+            if not force:
+                time.sleep(min(time.monotonic() - began, _LONGEST_PAUSE))
         with touching():
             collection.remove([int(item) for item in np.setdiff1d(collection.items, held.items)])
         return True

@@ -19,8 +19,8 @@ from langmem_plus.store.search import Floats, Ids
 _FILTERED = ("role", "status", "thread_id")
 # Dead versions that are carried along before everything is read anew.
 _DEAD = 1000
-# The share of the time that goes into looking whether others brought the vectors of what waits.
-_LOOK_SHARE = 0.1
+# The share of the time that goes into looking whether others brought the vectors of what waits, if more than so many do.
+_LOOK_SHARE, _LOOK_ALWAYS = 0.1, 500
 
 
 class _Column:
@@ -129,7 +129,7 @@ class Catalog:
         larger share of the time than ``_LOOK_SHARE`` goes into it.
         """
         version, now = index.vectors.version(), time.monotonic()
-        if version == self._seen_vectors or now < self._next_look:
+        if version == self._seen_vectors or (now < self._next_look and len(self._waiting) > _LOOK_ALWAYS):
             return False
         self._seen_vectors, self._look_began = version, now
         return True
@@ -294,7 +294,9 @@ class Catalog:
             weight[present] += 0.5
         if among is None:
             return best[rows], total / weight
-        others = np.isin(rows, among, invert=True)
+        chosen = np.zeros(len(self._ids.view), np.bool_)
+        chosen[among] = True
+        others = ~chosen[rows]
         alone, window = best[rows], total / weight
         alone[others] = window[others] = np.nan
         return alone, window

@@ -74,9 +74,9 @@ class Vectors:
 
     def chunks(self, model: str, items: Sequence[int]) -> list[tuple[int, int, str, str, bytes]]:
         """Item, which of its texts, text, key and vector of some items, as far as they have one."""
-        sql = (
-            "SELECT c.item, c.ordinal, c.text, i.key, v.vector FROM chunks c JOIN items i ON i.id=c.item "
-            "JOIN paid.vectors v ON v.model=? AND v.hash=c.hash WHERE c.item IN ({})"
+        sql = (  # CROSS keeps the order of the tables: with the vectors first, all of the model's would be read
+            "SELECT c.item, c.ordinal, c.text, i.key, v.vector FROM chunks c CROSS JOIN items i ON i.id=c.item "
+            "CROSS JOIN paid.vectors v ON v.model=? AND v.hash=c.hash WHERE c.item IN ({})"
         )
         found = self._connection.select(sql, items, model)
         return [(item, ordinal, from_sql(text), from_sql(key), vector) for item, ordinal, text, key, vector in found]
