@@ -19,7 +19,7 @@ from langmem_plus.store.search import Floats, Ids
 _FILTERED = ("role", "status", "thread_id")
 # Dead versions that are carried along before everything is read anew.
 _DEAD = 1000
-# The share of the time that goes into looking whether others brought the vectors of what waits, if more than so many do.
+# The share of the time that goes into looking whether others brought what waits for a vector, if more than so many do.
 _LOOK_SHARE, _LOOK_ALWAYS = 0.1, 500
 
 
