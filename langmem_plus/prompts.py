@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
-from pydantic import AliasChoices, BaseModel, Field
+from pydantic import AliasChoices, BaseModel, Field, field_validator
 
 from langmem_plus.records import Event, MemoryRecord, format_time
 
@@ -145,6 +145,14 @@ class Change(BaseModel):
         description="The number of the memory, from the list; only for UPDATE, DELETE, NONE.",
     )
     reason: str = Field("", description="Why, in a few words.")
+
+    @field_validator("id", mode="before")
+    @classmethod
+    def _read_number(cls, value: object) -> object:
+        """A text that is a number counts as one; what only holds a number ("0abc") names no memory."""
+        if isinstance(value, str):
+            return int(value) if re.fullmatch(r"\s*-?\d{1,9}\s*", value) else None
+        return value
 
 
 class Changes(BaseModel):

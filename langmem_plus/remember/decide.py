@@ -15,10 +15,9 @@ from dataclasses import dataclass, field
 from langmem_plus.prompts import Change, Changes, fact_label
 from langmem_plus.records import Decision, Fact, MemoryRecord
 from langmem_plus.remember.forgetting import NAMED, TOO_MUCH, concerns, find_forgotten
-from langmem_plus.remember.rules import ADDITIVE, may_replace, replaces, same_subject
-from langmem_plus.remember.simhash import near_duplicate, negations
-from langmem_plus.remember.slots import find_slot
-from langmem_plus.remember.support import support
+from langmem_plus.remember.likeness import holds, may_replace
+from langmem_plus.remember.rules import ADDITIVE, replaces, same_subject
+from langmem_plus.remember.simhash import near_duplicate
 
 FORGET = "forget"  # the key in a fact's metadata that marks a request to forget
 
@@ -77,18 +76,23 @@ def add_all(facts: Sequence[Fact], reason: str, by: str = "rule") -> list[Decisi
     ]
 
 
-def decide_forgetting(fact: Fact, known: Sequence[MemoryRecord]) -> Decision:
-    """What a request to forget retires: the one record that it can mean, unless that is pinned. What was saved on
+def decide_forgetting(fact: Fact, known: Sequence[MemoryRecord]) -> list[Decision]:
+    """What a request to forget retires: the records that say just that, unless they are pinned. What was saved on
     purpose goes only where the whole statement is named.
     """
-    record, reason = find_forgotten(str(fact.metadata[FORGET]), known)
-    if record is not None and record.pinned:
-        record, reason = None, "it is pinned"
-    elif record is not None and record.manually_saved and reason == NAMED:
-        reason, record = f"it was saved on purpose; say the whole statement: {record.text!r}", None
-    if record is None:
-        return Decision(event="NONE", reason=f"to forget {fact.text!r}: {reason}")
-    return Decision(event="DELETE", target=record.id, reason=reason)
+    records, reason = find_forgotten(str(fact.metadata[FORGET]), known)
+    decisions: list[Decision] = []
+    for record in records:
+        kept = None
+        if record.pinned:
+            kept = "it is pinned"
+        elif record.manually_saved and reason == NAMED:
+            kept = f"it was saved on purpose; say the whole statement: {record.text!r}"
+        if kept is None:
+            decisions.append(Decision(event="DELETE", target=record.id, reason=reason))
+        else:
+            decisions.append(Decision(event="NONE", reason=f"to forget {fact.text!r}: {kept}"))
+    return decisions or [Decision(event="NONE", reason=f"to forget {fact.text!r}: {reason}")]
 
 
 def decide_by_rules(facts: Sequence[Fact], known: Sequence[MemoryRecord]) -> list[Decision]:
@@ -98,7 +102,7 @@ def decide_by_rules(facts: Sequence[Fact], known: Sequence[MemoryRecord]) -> lis
 
 def _by_rule(fact: Fact, known: Sequence[MemoryRecord]) -> list[Decision]:
     if is_request(fact):
-        return [decide_forgetting(fact, known)]
+        return decide_forgetting(fact, known)
     retired: list[tuple[MemoryRecord, str]] = []
     for record in known:
         names = {"speaker": fact.metadata.get("name"), "old_speaker": record.metadata.get("name")}
@@ -125,23 +129,20 @@ def _decision(event: str, fact: Fact | None, target: str | None, reason: str, by
     return Decision.model_validate({"event": event, "fact": fact, "target": target, "reason": reason, "by": by})
 
 
-def decide_by_answer(
-    facts: Sequence[Fact], known: Sequence[MemoryRecord], answer: Changes, needed_support: float
-) -> Verdict:
+def decide_by_answer(facts: Sequence[Fact], known: Sequence[MemoryRecord], answer: Changes) -> Verdict:
     """Decide by a model's answer, as far as it can be trusted.
 
     An id that isn't in the list makes an UPDATE an ADD and a DELETE a NONE. Pinned and manually saved records stay.
-    What supersedes must speak of the same subject and mustn't be additive; what is called known must be held by the
-    record that is named. A DELETE needs a replacement among the new facts, or a request to forget. A fact that the
-    model forgot is added.
+    What supersedes must speak of the same attribute of the same subject and mustn't be additive; what is called known
+    must be held by the record that is named. A DELETE needs a replacement among the new facts, or a request to forget.
+    A fact that the model forgot is added.
 
     Args:
         facts: the facts that the model was asked about; it names them by `prompts.fact_label`.
         known: the records that it was shown; it names them by their position.
         answer: what it said.
-        needed_support: share of a fact's words that a record must hold to make it known.
     """
-    reading = _Reading(facts, known, needed_support)
+    reading = _Reading(facts, known)
     for change in answer.changes:
         reading.read(change)
     reading.pair_deletions()
@@ -151,10 +152,9 @@ def decide_by_answer(
 class _Reading:
     """One answer being read, change after change."""
 
-    def __init__(self, facts: Sequence[Fact], known: Sequence[MemoryRecord], needed_support: float) -> None:
+    def __init__(self, facts: Sequence[Fact], known: Sequence[MemoryRecord]) -> None:
         self.facts = facts
         self.known = known
-        self.needed_support = needed_support
         self.labels = {fact_label(place): fact for place, fact in enumerate(facts)}
         self.decided: dict[str, Decision] = {}  # by the fact's key
         self.retired: set[str] = set()
@@ -178,7 +178,7 @@ class _Reading:
             self._forget(fact, record if change.event == "DELETE" else None, change.reason)
         elif change.event == "UPDATE" and record is not None:
             self._update(fact, record, change.reason)
-        elif change.event == "NONE" and record is not None and self._holds(record, fact):
+        elif change.event == "NONE" and record is not None and holds(record.text, fact.text):
             self._decide("NONE", fact, record, change.reason)
         elif change.event == "NONE":
             self._decide("ADD", fact, None, "the model called it known, but no memory that it named says so")
@@ -223,16 +223,6 @@ class _Reading:
         if not may_replace(fact.text, record.text):
             return "nothing tells that both are about the same thing"
         return None
-
-    def _holds(self, record: MemoryRecord, fact: Fact) -> bool:
-        """Whether a record says what the fact says, so that the fact isn't lost."""
-        if bool(negations(fact.text)) != bool(negations(record.text)):
-            return False
-        mine, theirs = find_slot(fact.text), find_slot(record.text)
-        if mine and theirs and mine.same_slot(theirs):
-            return mine.value == theirs.value
-        held = support(fact.text, record.text)
-        return held == 1 or held > self.needed_support
 
     def _forget(self, fact: Fact, record: MemoryRecord | None, reason: str) -> None:
         request = str(fact.metadata[FORGET])

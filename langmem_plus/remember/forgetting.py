@@ -1,6 +1,6 @@
 """What a request to forget means, and where what was forgotten still stands.
 
-A request deletes a record only if it names exactly that one, and the record says just what is named: "forget that I
+A request deletes a record only if it names just what the record says, and nothing else could be meant: "forget that I
 live in Lyon" means "I live in Lyon", not "I live in Lyon with Anne". Turns are verbatim; those through which it would
 come back are withheld from recall (`records.FORGOTTEN` in their metadata).
 """
@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from langmem_plus.records import FORGOTTEN, TURN_ROLES, Decision, Fact, MemoryRecord
 from langmem_plus.remember.asked import ALL
+from langmem_plus.remember.likeness import holds
 from langmem_plus.remember.sentences import LONGEST_STATEMENT
 from langmem_plus.remember.simhash import LOCATING, NEGATIONS
 from langmem_plus.remember.slots import JOINS_MORE, Slot, canonical, find_slot
@@ -33,51 +34,80 @@ _ASIDES = (
     (re.compile(r"how old (?:I am|we are)\b", re.IGNORECASE), "my age"),
     (re.compile(r"(?:what|who|when) (my|our) (.+?) (?:is|are)\b(?: called| named)?", re.IGNORECASE), r"\1 \2"),
 )
-_TELLS = re.compile(r"(?P<thing>(?:my|our) [\w' -]{1,60}?) (?:is|are|=) (?P<value>.+)", re.IGNORECASE | re.DOTALL)
+_ABOUT = re.compile(r"^(?:about|über|sur|sobre|关于)\s*", re.IGNORECASE)
+_OWNER = r"(?:my|our|mein\w{0,2}|unser\w{0,2}|mon|ma|mes|notre|nos|mis?|nuestr\w{1,2})"
+_TELLS = re.compile(
+    rf"(?P<thing>{_OWNER} [\w' -]{{1,60}}?) (?:is|are|=|ist|sind|lautet|est|sont|es|son) (?P<value>.+)|"
+    r"(?P<chinese>我们?的?\w{1,20}?)(?:是|为|[:：])\s*(?P<told>.+)",
+    re.IGNORECASE | re.DOTALL,
+)
+_OWNERS = re.compile(_OWNER, re.IGNORECASE)
+_CHINESE_OWNER = re.compile(r"^我们?的?")
 # What can be named like a slot: a datum, or what people keep to themselves. "Forget my umbrella" is about an umbrella.
 _DATUM = re.compile(r"\d|@")
 _SECRET = re.compile(
     r"\b(?:pass ?(?:word|phrase|code)|pin|code|key|secret|safe ?word|e-?mail|address|birthday|salary|income|diagnosis|"
-    r"medication|weight|budget|nickname|handle|username|login)s?$",
+    r"medication|weight|budget|nickname|handle|username|login|illness|disease|condition|ssn|iban|"
+    r"(?:account|card|phone|security|insurance|passport|licen[cs]e|tax|id) (?:number|id)|"
+    r"\w*(?:passwort|kennwort|pin|schlüssel|geheimnis|adresse|geburtstag|gehalt|diagnose|gewicht)|wohnort|krankheit|"
+    r"mot de passe|code|anniversaire|salaire|diagnostic|poids|maladie|numéro|"
+    r"contraseña|clave|secreto|correo|dirección|cumpleaños|sueldo|salario|diagnóstico|peso|enfermedad|número)s?$|"
+    r"(?:密码|口令|秘密|邮箱|地址|住址|生日|工资|薪水|诊断|体重|病|号码|账号|卡号)$",
     re.IGNORECASE,
 )
 # What else people call an attribute.
-_CALLED = {"home": {"home", "city", "town"}, "employer": {"employer", "job", "work", "company"}}
-_CALLED["job"] = {"job", "work", "profession", "occupation"}
+_NAMES_OF = {
+    "home": "home city town wohnort zuhause wohnung stadt domicile ville casa ciudad domicilio",
+    "employer": "employer job work company arbeitgeber firma arbeit job employeur travail entreprise empleador "
+    "trabajo empresa",
+    "job": "job work profession occupation beruf arbeit métier travail profession profesión trabajo",
+    "name": "name nom nombre namen",
+    "age": "age alter âge edad",
+    "birthday": "birthday birthdate geburtstag anniversaire cumpleaños",
+}
+_CALLED = {attribute: frozenset(called.split()) for attribute, called in _NAMES_OF.items()}
+_CALLED_IN_CHINESE = {
+    "home": ("家", "住址", "住处", "住的地方"),
+    "employer": ("工作", "公司"),
+    "job": ("工作", "职业"),
+    "name": ("名字", "姓名"),
+    "age": ("年龄",),
+    "birthday": ("生日",),
+}
 _WORDLESS = {"name", "number"}  # "my wife" names the slot "wife name", "my phone" the slot "phone number"
 _MOST_MENTIONS = 40  # of the user in a turn, looked at for what was forgotten
 _MENTION = re.compile(r"\b(?:you(?:['’]re| are)?|your|I(?:['’]m| am)?|my)\b", re.IGNORECASE)
 
 
-def find_forgotten(request: str, known: Sequence[MemoryRecord]) -> tuple[MemoryRecord | None, str]:
-    """The one record that a request to forget means, and why; no record where none or several could be meant."""
+def find_forgotten(request: str, known: Sequence[MemoryRecord]) -> tuple[list[MemoryRecord], str]:
+    """The records that a request to forget means, and why: all that say the same; none where different ones could be
+    meant.
+    """
     if ALL.match(request):
-        return None, TOO_MUCH
+        return [], TOO_MUCH
     for aside, plain in _ASIDES:
         request = aside.sub(plain, request)
     stated = [record for record in known if _says_the_same(request, record.text)]
+    if stated:
+        return stated, STATED
     named = [record for record in known if _is_named(request, record.text)]
     wanted = set(tokens(request))
     holding = [record for record in known if wanted and wanted <= set(tokens(record.text))]
-    for found, reason in ((stated, STATED), (named, NAMED)):
-        if not found:
-            continue
-        others = [] if found is stated else [record for record in holding if record not in found]
-        if len(found) + len(others) > 1:
-            return None, f"{len(found) + len(others)} memories could be meant"
-        return found[0], reason
-    if len(holding) > 1:
-        return None, f"{len(holding)} memories could be meant"
-    return None, f"{holding[0].text!r} says more than that" if holding else "nothing known is meant"
+    meant = [*named, *(record for record in holding if record not in named)]
+    if named and all(_says_the_same(named[0].text, record.text) for record in meant[1:]):
+        return meant, NAMED
+    if len(meant) > 1:
+        return [], f"{len(meant)} memories could be meant"
+    return [], f"{holding[0].text!r} says more than that" if holding else "nothing known is meant"
 
 
 def concerns(request: str, record: MemoryRecord) -> bool:
-    """Whether a record has to do with what a request names, so that a model may say that it is meant."""
-    slot = find_slot(record.text)
-    wanted = set(tokens(request)) - {"user"}
-    if slot is not None and wanted & {stem(word) for word in _CALLED.get(slot.attribute, ())}:
+    """Whether a record says what a request names, so that a model may say that it is meant: it is what rules would
+    forget, or one of its clauses says all of the request, of the same subject.
+    """
+    if find_forgotten(request, [record])[0]:
         return True
-    return not ALL.match(request) and bool(wanted & set(tokens(record.text)))
+    return not ALL.match(request) and holds(record.text, _ABOUT.sub("", request))
 
 
 def _says_the_same(a: str, b: str) -> bool:
@@ -104,27 +134,39 @@ def _ends_with(text: str, slot: Slot) -> bool:
 
 def _is_named(request: str, text: str) -> bool:
     """Whether a statement tells what is named ("my phone number"), and nothing else."""
-    subject, rest = canonical(text[:LONGEST_STATEMENT])
-    told = _TELLS.fullmatch(rest)
-    if (
-        told
-        and (_DATUM.search(told["value"]) or _SECRET.search(told["thing"]))
-        and not JOINS_MORE.search(told["value"])
-    ):
-        asker, named = canonical(request)
-        asked_for, thing = ([stem(w) for w in words(text) if w not in _FILLING] for text in (named, told["thing"]))
-        if asker == subject and asked_for and asked_for == thing:
-            return True
+    if _names_datum(request, text):
+        return True
     slot = find_slot(text)
     if slot is None or not slot.alone or find_slot(request) is not None or not _ends_with(text, slot):
         return False
     subject, rest = canonical(request)
-    wanted = {stem(word) for word in words(rest) if word not in _FILLING}
+    if _CHINESE_OWNER.sub("", rest) in _CALLED_IN_CHINESE.get(slot.attribute, ()):
+        return subject == slot.subject
+    wanted = {stem(word) for word in words(rest) if word not in _FILLING and not _OWNERS.fullmatch(word)}
     attribute = {stem(word) for word in slot.attribute.split()}
     called = [attribute, attribute - _WORDLESS, *({stem(word)} for word in _CALLED.get(slot.attribute, ()))]
     return (
         bool(wanted) and subject == slot.subject and (wanted in called or wanted == set(map(stem, words(slot.value))))
     )
+
+
+def _names_datum(request: str, text: str) -> bool:
+    """Whether a statement tells the datum or the secret that is named, and nothing else."""
+    subject, rest = canonical(text[:LONGEST_STATEMENT])
+    told = _TELLS.fullmatch(rest)
+    if told is None:
+        return False
+    thing, value = told["thing"] or told["chinese"], told["value"] or told["told"]
+    if not (_DATUM.search(value) or _SECRET.search(thing)) or JOINS_MORE.search(value):
+        return False
+    asker, named = canonical(request)
+    if told["chinese"]:
+        return asker == subject and _CHINESE_OWNER.sub("", named) == _CHINESE_OWNER.sub("", thing)
+    asked_for, thing_words = (
+        [stem(word) for word in words(said) if word not in _FILLING and not _OWNERS.fullmatch(word)]
+        for said in (named, thing)
+    )
+    return asker == subject and bool(asked_for) and asked_for == thing_words
 
 
 # Where it still stands.

@@ -101,8 +101,8 @@ def _forget(points: Sequence[str], requests: Sequence[str]) -> list[str]:
     left = list(points)
     for request in requests:
         known = [MemoryRecord(id=str(place), text=point, user_id="") for place, point in enumerate(left)]
-        record, _ = find_forgotten(request, known)
-        left = [point for point in left if record is None or point != record.text]
+        gone = {record.text for record in find_forgotten(request, known)[0]}
+        left = [point for point in left if point not in gone]
     return left
 
 

@@ -116,10 +116,10 @@ def decide_turn(facts: Sequence[Fact], ids: Sequence[str], ledger: Ledger, servi
         return Verdict([*verdict.decisions, *repeats])
     open_facts = []
     for fact in rest:
-        decision = decide_forgetting(fact, ledger.active(ids)) if is_request(fact) else None
-        if decision is not None and decision.event == "DELETE":
-            verdict.decisions.append(decision)
-            _apply(ledger, [decision])
+        decisions = decide_forgetting(fact, ledger.active(ids)) if is_request(fact) else []
+        if any(decision.event == "DELETE" for decision in decisions):
+            verdict.decisions += decisions
+            _apply(ledger, decisions)
         else:
             open_facts.append(fact)
     asked = yield from _ask(open_facts, ledger.active(ids), services)
@@ -140,7 +140,7 @@ def _ask(facts: Sequence[Fact], known: Sequence[MemoryRecord], services: Service
         logger.warning("memory: the model can't reconcile, so %d facts are added: %s", len(facts), error)
         reason = f"the model failed: {type(error).__name__}: {error}"
         return Verdict(add_all(facts, reason, "fallback"), [f"reconciliation added everything: {reason}"])
-    return decide_by_answer(facts, known, answer, services.config.fact_support)
+    return decide_by_answer(facts, known, answer)
 
 
 def _apply(ledger: Ledger, decisions: Sequence[Decision]) -> None:

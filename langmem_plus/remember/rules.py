@@ -14,7 +14,7 @@ from langmem_plus.remember.quantities import find_quantity
 from langmem_plus.remember.sentences import LONGEST_STATEMENT
 from langmem_plus.remember.simhash import NEGATIONS
 from langmem_plus.remember.slots import canonical, find_slot, find_slots
-from langmem_plus.text import STOP_WORDS, stem, tokens, words
+from langmem_plus.text import stem, words
 
 ADDITIVE = re.compile(
     r"\b(?:also|too|as well|in addition|besides|another|additionally|auch|außerdem|zusätzlich|aussi|également|"
@@ -129,41 +129,10 @@ def _core(text: str) -> list[str]:
     return [word for word in words(text) if word not in _WEAK]
 
 
-def may_replace(new: str, old: str) -> bool:
-    """Whether two statements are so much about the same thing that a model may let one replace the other.
-
-    They fill the same slot, rules would do it, both say what "my boat" is, or they share two content words that make up
-    half of the shorter one. One common word is chance.
-    """
-    one, other = find_slot(new), find_slot(old)
-    if one is not None and other is not None:
-        if one.same_slot(other):
-            return True
-        if not {one.attribute.split()[0], other.attribute.split()[0]} & _LOOSE:
-            return False
-    if replaces(new, old):
-        return True
-    mine, theirs = set(tokens(new)) - _NO_TOPIC, set(tokens(old)) - _NO_TOPIC
-    shared = len(mine & theirs)
-    if shared >= _SHARED and 2 * shared >= min(len(mine), len(theirs)):
-        return True
-    first, second = _OWN_IS.match(canonical(new)[1]), _OWN_IS.match(canonical(old)[1])
-    if first is None or second is None:
-        return False
-    same_digits = bool(re.search(r"\d", first["value"])) == bool(re.search(r"\d", second["value"]))
-    return first["of"].casefold() == second["of"].casefold() and same_digits
-
-
 def same_subject(a: str, b: str) -> bool:
     """Whether two statements may speak of the same subject; different relatives or names don't."""
     one, other = canonical(a[:LONGEST_STATEMENT])[0], canonical(b[:LONGEST_STATEMENT])[0]
     return one == other or one in b.casefold() or other in a.casefold()
-
-
-_LOOSE = frozenset(("opinion", "preference", "favourite"))  # slots of what is said of many things
-_SHARED = 2
-_OWN_IS = re.compile(r"(?:my|our) (?P<of>[^,;]{2,40}?) (?:is|are) (?P<value>.+)", re.IGNORECASE)
-_NO_TOPIC = frozenset(tokens("user users really also now new name named")) | STOP_WORDS
 
 
 def probe(text: str) -> str | None:

@@ -40,6 +40,8 @@ _ADDRESS = re.compile(
 )
 _NUMBER = re.compile(r"(?:(?<![\w.])[-−])?\d+(?:[.,:/-]\d+)*")
 _SYMBOL = re.compile(r"[$€£¥₹%‰°±<>=≤≥≠+]")
+_PUNCTUATION = ".,;:!?…。，、；：！？()[]{}\"'“”‘’„«»「」『』`*_-–—~"
+_SIGN = re.compile(r"[^\w\s'’.,:;/–—-]|(?<=\w)[.,:;/](?=\w)|(?<=\w)_|_(?=\w)")
 _WORD = re.compile(r"(?<!\w)[^\W\d_](?:[\w-]|['’](?=\w\w\w))*")
 _THOUSANDS = re.compile(r"(?<=\d)[,'’\u202f](?=\d{3}(?!\d))")
 
@@ -83,6 +85,16 @@ def numbers(text: str) -> list[str]:
     return [found.replace("−", "-") for found in _NUMBER.findall(_THOUSANDS.sub("", text))]
 
 
+def symbols(text: str) -> frozenset[str]:
+    """The words that a sign other than a sentence's belongs to: "c#", "c++", "a!b", "$5".
+
+    >>> sorted(symbols("Is it C# or a!b, Anne's?"))
+    ['a!b', 'c#']
+    """
+    found = (word.strip(_PUNCTUATION) for word in unicodedata.normalize("NFKC", text).casefold().split())
+    return frozenset(word for word in found if _SIGN.search(word) and re.search(r"\w", word))
+
+
 def names(text: str) -> frozenset[str]:
     """The capitalised words that don't open a sentence."""
     inner = re.sub(r"(?:^|(?<=[.!?:;。！？\n]))\s{0,9}[\"'“”‘’(\[]*\w+", " ", text)
@@ -101,6 +113,7 @@ def particulars(text: str) -> tuple[object, ...]:
     return (
         tuple(numbers(text)),
         tuple(_SYMBOL.findall(text)),
+        symbols(text),
         tuple(address.rstrip(".,;:!?)").casefold() for address in _ADDRESS.findall(text)),
         tuple(negations(text)),
         names(text),
