@@ -45,8 +45,8 @@ def test_readme_has_a_short_first_example() -> None:
 
 @pytest.mark.parametrize("number", range(len(python_examples())))
 def test_readme_examples(number: int, tmp_path: Path) -> None:
-    """Each Python example of the README runs as it stands, in a fresh interpreter and an empty folder, and prints what it
-    says; ``…`` stands for anything.
+    """Each Python example of the README runs as it stands, in a fresh interpreter and an empty folder, and prints what
+    it says; ``…`` stands for anything.
     """
     script = tmp_path / "example.py"
     script.write_text(python_examples()[number], encoding="utf-8")

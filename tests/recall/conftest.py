@@ -57,8 +57,8 @@ def _index() -> Any:
 STORES: dict[str, Callable[[Path], BaseStore]] = {
     "memory": lambda _: InMemoryStore(),
     "memory-vectors": lambda _: InMemoryStore(index=_index()),
-    "markdown": lambda path: MarkdownStore(path, index=None),
-    "markdown-vectors": lambda path: MarkdownStore(path, index=_index()),
+    "markdown": lambda path: MarkdownStore(path, index=None, clock=lambda: NOW),
+    "markdown-vectors": lambda path: MarkdownStore(path, index=_index(), clock=lambda: NOW),
 }
 
 

@@ -158,7 +158,7 @@ def test_an_index_deleted_while_processes_write_comes_back(tmp_path: Path) -> No
         assert len(found) == 120
         assert all(item.vector is not None for item in found)
         embedder: Any = store._engine.embedder
-        assert embedder._embeddings.texts == []
+        assert embedder._embeddings.inner.texts == []
 
 
 def test_a_reader_does_not_wait_for_another_processs_long_work(tmp_path: Path) -> None:
@@ -247,7 +247,7 @@ def test_a_folder_that_cannot_be_written_can_be_read(small_disk: Path) -> None:
             assert store.list_namespaces() == [NAMESPACE]
             store.set_scores(NAMESPACE, {"k1": {"total": 0.5}})
             embedder: Any = store._engine.embedder
-            assert embedder._embeddings.texts == []
+            assert embedder._embeddings.inner.texts == []
             with pytest.raises(StoreError, match="make its folder writable"):
                 store.put(NAMESPACE, "new", {"text": "coffee"})
         subprocess.run(["mount", "-o", "remount,rw", str(small_disk)], check=True)
