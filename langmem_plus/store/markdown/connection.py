@@ -19,6 +19,7 @@ REMEMBERED_DROPS = 10_000
 # Beside an index that holds, or held, something that expires.
 MORTALS = "-mortals"
 _CHUNK = 500
+_CACHE = 512  # kilobytes of pages that each of a namespace's databases keeps in memory
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS items(
   id INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL UNIQUE, path TEXT NOT NULL UNIQUE,
@@ -78,6 +79,10 @@ def is_busy(error: sqlite3.Error) -> bool:
     return str(getattr(error, "sqlite_errorname", "")).startswith(_BUSY)
 
 
+class OutdatedIndexError(sqlite3.DatabaseError):
+    """The index was made by another version of this package: nothing is wrong with it, and it is built anew."""
+
+
 class Connection:
     """One namespace's database with its vectors attached as ``paid``.
 
@@ -116,9 +121,10 @@ class Connection:
         execute = self.db.execute
         execute("PRAGMA journal_mode=WAL")
         execute("PRAGMA synchronous=OFF")  # derived: after a power cut it is built anew
+        execute(f"PRAGMA cache_size=-{_CACHE}")  # what searches read often is held in arrays
         version = execute("PRAGMA user_version").fetchone()[0]
         if version not in (0, VERSION):
-            raise sqlite3.DatabaseError(f"index version {version}, not {VERSION}")
+            raise OutdatedIndexError(f"index version {version}, not {VERSION}")
         if version == 0:
             identity = secrets.randbelow(2**31 - 1) + 1
             self.db.executescript(
@@ -131,6 +137,7 @@ class Connection:
         self.db.execute("ATTACH ? AS paid", (str(vectors),))
         self.db.execute("PRAGMA paid.journal_mode=WAL")
         self.db.execute("PRAGMA paid.synchronous=NORMAL")
+        self.db.execute(f"PRAGMA paid.cache_size=-{_CACHE}")
         self.db.execute(_VECTORS)
         self.db.execute("SELECT 1 FROM paid.vectors LIMIT 1").fetchone()
 

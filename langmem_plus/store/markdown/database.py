@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from langmem_plus.errors import StoreError
-from langmem_plus.store.markdown.connection import MORTALS, explain, is_busy, is_outside
+from langmem_plus.store.markdown.connection import MORTALS, OutdatedIndexError, explain, is_busy, is_outside
 from langmem_plus.store.markdown.files import Namespace
 from langmem_plus.store.markdown.index import Index
 from langmem_plus.store.markdown.layout import Layout, namespace_id
@@ -163,7 +163,9 @@ class Database:
                     if not again or (not lost and (is_busy(error) or is_outside(error))):
                         raise explain(error, self._index_file) from error
                     if not lost:
-                        logger.warning("the index of %s is broken (%s) and is built anew", self._namespace, error)
+                        outdated = isinstance(error, OutdatedIndexError)
+                        kind, level = ("old", logging.INFO) if outdated else ("broken", logging.WARNING)
+                        logger.log(level, "the index of %s is %s (%s) and is built anew", self._namespace, kind, error)
                         self._throw_away()
                     time.sleep(_PAUSE)
         raise AssertionError("the last try returns or raises")
