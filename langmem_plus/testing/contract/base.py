@@ -23,6 +23,13 @@ class Opener(Protocol):
         ...
 
 
+def name_of(text: str) -> str:
+    """A parameter's name of letters, digits and signs that pytest never escapes: it would be escaped once more in each
+    class that takes a test over, so that a failure couldn't be named.
+    """
+    return "".join(sign if sign.isascii() and sign.isalnum() else f"_{ord(sign):x}_" for sign in text) or "empty"
+
+
 class ContractBase:
     """Gives the tests their stores. Subclass `StoreContract`, not this, and say how a store is made.
 

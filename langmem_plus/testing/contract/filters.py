@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from langgraph.store.base import BaseStore, PutOp, SearchOp
 
-from langmem_plus.testing.contract.base import PLAIN, ContractBase, keys
+from langmem_plus.testing.contract.base import PLAIN, ContractBase, keys, name_of
 
 SCALARS: dict[str, Any] = {
     "true": True,
@@ -230,7 +230,7 @@ class Filters(ContractBase):
         with pytest.raises(ValueError):
             store.batch([SearchOp(PLAIN, {"v": 2, "w": {operator: 1}})])
 
-    @pytest.mark.parametrize("name", INJECTIONS, ids=ascii)
+    @pytest.mark.parametrize("name", INJECTIONS, ids=name_of)
     def test_27_a_filter_key_is_literal(self, store: BaseStore, name: str) -> None:
         """A key is a field's name and nothing else, whatever it looks like; so is a value."""
         store.batch([PutOp(PLAIN, "plain", {"v": 1, "x": [1]}), PutOp(PLAIN, "named", {name: "x"})])

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from langgraph.store.base import BaseStore, Item, PutOp
 
-from langmem_plus.testing.contract.base import PLAIN, ContractBase, keys
+from langmem_plus.testing.contract.base import PLAIN, ContractBase, keys, name_of
 
 VALUES: dict[str, dict[str, Any]] = {
     "empty": {},
@@ -216,7 +216,7 @@ class Values(ContractBase):
             assert item is not None
             assert repr(item.value) == repr({"n": number})
 
-    @pytest.mark.parametrize("text", ["a\0b", "\0", "a\ud800b", "\x1b\x7f\x85\u2028"], ids=ascii)
+    @pytest.mark.parametrize("text", ["a\0b", "\0", "a\ud800b", "\x1b\x7f\x85\u2028"], ids=name_of)
     def test_13_control_characters_survive_or_fail_cleanly(self, store: BaseStore, text: str) -> None:
         """NUL, half a surrogate pair and control characters come back as they were, or nothing is written."""
         store.put(PLAIN, "other", {"a": 1})
