@@ -16,7 +16,7 @@ from langmem_plus.remember.asked import ALL
 from langmem_plus.remember.likeness import holds
 from langmem_plus.remember.sentences import LONGEST_STATEMENT
 from langmem_plus.remember.simhash import LOCATING, NEGATIONS
-from langmem_plus.remember.slots import JOINS_MORE, Slot, canonical, find_slot
+from langmem_plus.remember.slots import JOINS_MORE, USER, Slot, canonical, find_slot
 from langmem_plus.remember.steps import Namespace, Steps, list_records
 from langmem_plus.text import STOP_WORDS, stem, tokens, words
 
@@ -76,6 +76,20 @@ _CALLED_IN_CHINESE = {
 }
 _WORDLESS = {"name", "number"}  # "my wife" names the slot "wife name", "my phone" the slot "phone number"
 _MOST_MENTIONS = 40  # of the user in a turn, looked at for what was forgotten
+_CHINESE_OWN = re.compile("我")
+_CHINESE_SELF = re.compile(r"[我你您]们?的?|[\W_]|现在|目前")
+_FIRST_WORDS = "ich mein meine meinen meinem meiner je j mon ma mes yo mi mis me"
+_FIRST_PERSON = frozenset(_FIRST_WORDS.split())
+_SECOND_WORDS = """
+du dein deine deinen deinem deiner sie ihr ihre ihren tu t ton ta tes vous votre vos te su sus usted
+"""
+_SECOND_PERSON = frozenset(_SECOND_WORDS.split())
+# Verbs of which the form for "you" begins with other letters, or is short.
+_OWN_VERBS = {
+    "bin": "bist", "habe": "hast", "mag": "magst", "esse": "isst", "heiße": "heißt",
+    "suis": "es", "ai": "as", "vais": "vas", "soy": "eres", "vivo": "vives", "tengo": "tienes", "trabajo": "trabajas",
+    "estoy": "estás", "llamo": "llamas", "prefiero": "prefieres", "como": "comes",
+}  # fmt: skip
 _MENTION = re.compile(r"\b(?:you(?:['’]re| are)?|your|I(?:['’]m| am)?|my)\b", re.IGNORECASE)
 
 
@@ -210,6 +224,8 @@ def says(turn: str, statement: str) -> bool:
 def restates(turn: str, statement: str) -> bool:
     """Whether a turn says the same as a statement of the user or to the user in other words ("You live in …")."""
     slot = find_slot(statement)
+    if _restates_abroad(turn, statement, slot):
+        return True
     if slot is None:
         return False
     for place, mention in enumerate(_MENTION.finditer(turn)):
@@ -220,6 +236,37 @@ def restates(turn: str, statement: str) -> bool:
         if said is not None and said.attribute == slot.attribute and said.value == slot.value:
             return True
     return False
+
+
+def _restates_abroad(turn: str, statement: str, slot: Slot | None) -> bool:
+    """Whether a turn says it to the user in another language than English: 你住在… of 我住在…, "Tu habites …" of
+    "J'habite …"; verbs may have another ending.
+    """
+    subject, rest = canonical(statement)
+    if _CHINESE_OWN.match(rest):
+        return subject == USER and _CHINESE_SELF.sub("", rest) in _CHINESE_SELF.sub("", turn)
+    wanted = [word for word in words(rest) if word not in _FIRST_PERSON]
+    if subject != USER or not wanted or not set(words(rest)) & _FIRST_PERSON | _OWN_VERBS.keys() & set(wanted):
+        return False
+    for sentence in re.split(r"[.!?\n]", turn):
+        said = words(sentence)
+        to_user = _SECOND_PERSON & set(said) or any(_OWN_VERBS.get(word) in said for word in wanted)
+        if to_user and all(_is_said(word, said) for word in wanted):
+            return True
+        told = find_slot(re.sub(r"^.*?\b(?:du|tu|vous|usted)\b", "ich", sentence, flags=re.IGNORECASE))
+        if slot and told and (told.attribute, told.value) == (slot.attribute, slot.value):
+            return True
+    return False
+
+
+def _is_said(word: str, said: Sequence[str]) -> bool:
+    """Whether a word is among those said, in the form for "you" or "your" too."""
+    if word in said or _OWN_VERBS.get(word) in said:
+        return True
+    length = max(3, len(word) - 2)
+    return len(word) > length and any(
+        abs(len(each) - len(word)) <= 2 and each[:length] == word[:length] for each in said
+    )
 
 
 def withhold(turn: MemoryRecord) -> MemoryRecord:

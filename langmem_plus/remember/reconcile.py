@@ -20,6 +20,7 @@ from langmem_plus.errors import ConfigError
 from langmem_plus.prompts import Changes, ask_to_forget, render_reconciliation
 from langmem_plus.records import Decision, Fact, MemoryRecord, MemoryReport, Scope
 from langmem_plus.remember.decide import (
+    FORGET,
     Verdict,
     add_all,
     decide_by_answer,
@@ -28,11 +29,12 @@ from langmem_plus.remember.decide import (
     find_repeats,
     is_request,
 )
-from langmem_plus.remember.forgetting import find_witnesses, withheld
+from langmem_plus.remember.forgetting import find_forgotten, find_witnesses, withheld
 from langmem_plus.remember.ledger import Ledger, nearest
 from langmem_plus.remember.rewrite import rewrite
 from langmem_plus.remember.rules import probe
 from langmem_plus.remember.settle import settle, waits
+from langmem_plus.remember.statements import asks_not_to_keep
 from langmem_plus.remember.steps import (
     Ask,
     Batch,
@@ -159,7 +161,8 @@ def reconcile_steps(
     try:
         mine: set[str] = (yield Claim(namespace, [turn.id for turn in turns], claim)) if claim else set()
         turns = [turn for turn in turns if turn.id in mine or not claim]
-        yield from _reconcile(services, namespace, turns, facts, result)
+        elsewhere = [each for each in scope.namespaces if each != namespace]
+        yield from _reconcile(services, namespace, turns, facts, result, elsewhere)
     except Exception:
         yield Release(namespace, [turn.id for turn in turns], claim)
         raise
@@ -173,14 +176,18 @@ def _reconcile(
     turns: Sequence[MemoryRecord],
     facts: Sequence[Fact],
     result: Reconciliation,
+    elsewhere: Sequence[Namespace],
 ) -> Steps[None]:
     stored = yield from get_records(namespace, [*(turn.id for turn in turns), *(fact.key for fact in facts)])
     # A turn that was deleted, edited or worked off by somebody else in the meantime has nothing to give.
     waiting = {turn.id: stored[turn.id] for turn in turns if waits(stored.get(turn.id), turn)}
     fresh = [fact for fact in facts if fact.source_id in waiting and (is_request(fact) or fact.key not in stored)]
     neighbours = yield from find_neighbours(namespace, fresh, services)
+    requests = [fact for fact in fresh if is_request(fact)]
+    yield from _find_concerned(namespace, requests, neighbours, services)
     ledger = Ledger(waiting, services.clock())
     decisions: list[Decision] = []
+    forgotten: list[Decision] = []
     for turn in waiting:
         mine = [fact for fact in fresh if fact.source_id == turn]
         ids = [each for fact in mine for each in ledger.learn(neighbours.get(fact.key, ()))]
@@ -189,13 +196,51 @@ def _reconcile(
         decisions += verdict.decisions
         result.report.warnings += verdict.warnings
     seen = {record.id: record for records in neighbours.values() for record in records}
-    asking = [fact.source_id for fact in fresh if is_request(fact)]
+    # Who asks to forget, or not to keep, speaks to memory: that is nothing to recall.
+    asking = [fact.source_id for fact in requests]
+    asking += [turn.id for turn in waiting.values() if asks_not_to_keep(turn.text)]
     witnesses = yield from find_witnesses(namespace, decisions, fresh, seen.values())
     seen |= waiting
+    # First where else it is recalled from: if that fails, the turn that asks still waits.
+    for other in elsewhere if requests else ():
+        forgotten += yield from _forget_in(other, requests, services)
     result.decisions = yield from _write(services, namespace, list(waiting), decisions, seen, witnesses, asking)
+    result.decisions += forgotten
     events = Counter[str](decision.event for decision in result.decisions if decision.fact or decision.target)
     result.report.counts = {name: events[event] for event, name in _COUNTED.items()}
     result.report.decisions = [describe(decision) for decision in result.decisions]
+
+
+def _find_concerned(
+    namespace: Namespace, requests: Sequence[Fact], found: dict[str, list[MemoryRecord]], services: Services
+) -> Steps[None]:
+    """Add all records that requests to forget can mean to those that were found by likeness in words."""
+    if not requests:
+        return
+    listed = yield from list_records(namespace, _KNOWN)
+    everything = _alive(listed, services.clock())
+    for request in requests:
+        near = found.setdefault(request.key, [])
+        ids = {record.id for record in near}
+        text = str(request.metadata[FORGET])
+        near += [record for record in everything if record.id not in ids and find_forgotten(text, [record])[0]]
+
+
+def _forget_in(namespace: Namespace, requests: Sequence[Fact], services: Services) -> Steps[list[Decision]]:
+    """Do what was asked to forget in another namespace that recall searches too, by rules; gives what was done."""
+    known = yield from find_neighbours(namespace, requests, services)
+    yield from _find_concerned(namespace, requests, known, services)
+    decisions = [
+        decision
+        for request in requests
+        for decision in decide_forgetting(request, known[request.key])
+        if decision.event == "DELETE"
+    ]
+    if not decisions:
+        return []
+    seen = {record.id: record for records in known.values() for record in records}
+    witnesses = yield from find_witnesses(namespace, decisions, requests, seen.values())
+    return (yield from _write(services, namespace, [], decisions, seen, witnesses, []))
 
 
 def _write(
@@ -223,7 +268,6 @@ def _write(
         done = [turn.model_copy(update={"extracted": True, "updated_at": now}) for turn in waiting.values()]
         forgets = any(decision.event == "DELETE" and decision.fact is None for decision in settled)
         marked = {turn.id: turn for turn in done}
-        # Who asks to forget speaks to memory: that is nothing to recall, even where nothing was found to forget.
         hidden = withheld({**current, **marked}, [*asking, *(witnesses if forgets else ())])
         written = {**marked, **hidden}
         return [*ledger.puts(namespace), *(put(namespace, turn) for turn in written.values())]

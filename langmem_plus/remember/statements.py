@@ -118,6 +118,17 @@ def forget_requests(text: str) -> list[str]:
     return [request for request in found if len(words(request)) > 1]
 
 
+def wanted_sentences(text: str) -> list[str]:
+    """The sentences of a turn without those that the user asks not to keep."""
+    return _wanted(sentences(text))
+
+
+def asks_not_to_keep(text: str) -> bool:
+    """Whether the user asks in a turn that something isn't kept ("off the record: …")."""
+    said = sentences(text)
+    return len(_wanted(said)) < len(said)
+
+
 def _wanted(said: list[str]) -> list[str]:
     """The sentences without those that the user asks not to keep.
 

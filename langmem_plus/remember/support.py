@@ -6,7 +6,9 @@ import datetime as dt
 import re
 
 from langmem_plus.prompts import FactKind
+from langmem_plus.remember.assertion import asserts
 from langmem_plus.remember.simhash import names, numbers
+from langmem_plus.remember.statements import asks_not_to_keep, wanted_sentences
 from langmem_plus.text import STOP_WORDS, tokens, words
 
 LASTING: frozenset[FactKind] = frozenset({"preference", "instruction", "commitment", "goal"})
@@ -50,15 +52,30 @@ def support(fact: str, source: str, said_at: dt.datetime | None = None) -> float
     """The share of the fact's words, numbers and names that its source holds, in [0, 1].
 
     A word counts as held in another inflection too. A number or a name that the source doesn't hold makes it 0: nobody
-    may be invented. A fact without words of its own is fully supported.
+    may be invented. So does a source that only asks it, denies it, says it of somebody else, or in words that the user
+    asked not to keep. A fact without words of its own is fully supported.
 
     Args:
         fact: what is said to have been said.
         source: what was said.
         said_at: when; where the source has a relative time, the fact may have a date near it instead.
     """
-    if fact in source:
+    if fact == source:
         return 1.0
+    if asks_not_to_keep(source):
+        source = " ".join(wanted_sentences(source))
+    share = 1.0 if fact in source else _share(fact, source, said_at)
+    return share if share and asserts(source, fact, _words_held) else 0.0
+
+
+def _words_held(fact: str, source: str) -> float:
+    """The share of the fact's words that a part of its source holds."""
+    wanted = [token for token in tokens(_CHINESE_NARRATION.sub(" ", fact)) if token not in _NARRATED]
+    said, said_tokens = set(words(source)), set(tokens(source))
+    return sum(_held(token, said, said_tokens) for token in wanted) / len(wanted) if wanted else 0.0
+
+
+def _share(fact: str, source: str, said_at: dt.datetime | None) -> float:
     dated = said_at if said_at is not None and _RELATIVE.search(source) else None
     source_words = set(words(source))
     source_tokens = set(tokens(source))

@@ -138,3 +138,91 @@ def test_what_was_forgotten_does_not_come_back_through_turns(person: Any) -> Non
     assert turns == {"I live in Lyon.": True, "I like jazz.": False, "Forget that I live in Lyon.": True}
     ann.say("I live in Lyon again.")
     assert "I live in Lyon again." in ann.texts()
+
+
+@pytest.mark.parametrize(
+    ("reply", "statement"),
+    [
+        ("Tu habites à Lyon, super.", "J'habite à Lyon."),
+        ("Du wohnst in Lyon, schön.", "Ich wohne in Lyon."),
+        ("Vives en Madrid, genial.", "Vivo en Madrid."),
+        ("你住在北京，真好。", "我住在北京。"),
+        ("你的密码是abc1。", "我的密码是abc1。"),
+        ("Ton mot de passe est abc1.", "Mon mot de passe est abc1."),
+        ("Tu contraseña es abc1.", "Mi contraseña es abc1."),
+        ("Also bist du Arzt.", "Ich bin Arzt."),
+    ],
+)
+def test_replies_say_it_to_the_user(reply: str, statement: str) -> None:
+    """In the second person, in German, French, Spanish and Chinese too."""
+    assert says(reply, statement)
+    for other in ("Lyon ist eine Stadt.", "Madrid está lejos.", "我住在上海。", "Tu aimes le thé."):
+        assert not says(other, statement)
+
+
+@pytest.mark.parametrize(
+    ("turn", "text"),
+    [
+        ("Forget my SSN.", "My SSN is 123-45-6789."),
+        ("Please forget my credit card number.", "My credit card number is 4111 1111."),
+        ("Forget my diagnosis.", "My diagnosis is lupus."),
+        ("Vergiss mein Passwort.", "Mein Passwort ist geheim1."),
+        ("Vergiss meinen Wohnort.", "Ich wohne in Berlin."),
+        ("Olvida mi contraseña.", "Mi contraseña es abc1."),
+        ("Oublie mon mot de passe.", "Mon mot de passe est abc1."),
+        ("忘记我的密码。", "我的密码是abc1。"),
+        ("忘记我的名字。", "我叫王伟。"),
+    ],
+)
+def test_data_are_named_in_five_languages(turn: str, text: str) -> None:
+    """The record that tells the datum, and nothing else, is meant."""
+    (request_,) = forget_requests(turn)
+    records = known(text, "I like jazz", "Meine Frau mag Tee", "我喜欢茶")
+    assert find_forgotten(request_, records)[0] == records[:1]
+
+
+def test_all_records_that_say_the_same_go() -> None:
+    """In whichever words each of them does."""
+    records = known("My wife is called Anne.", "My wife is Anne.", "My sister is called Anne.")
+    assert find_forgotten("my wife is called Anne", records)[0] == records[:2]
+    assert find_forgotten("my wife's name", records)[0] == records[:2]
+
+
+def test_what_is_known_everywhere_is_forgotten_everywhere(person: Any) -> None:
+    """A request reaches each namespace that recall searches, turns among them, and no other."""
+    ann = person()
+    everywhere, elsewhere = (ann.scope.namespaces[1], (*ann.scope.namespace[:-1], "elsewhere"))
+    for namespace in (everywhere, elsewhere):
+        for role in ("memory", "user"):
+            record = MemoryRecord(id=role, role=role, text="I live in Lyon.", user_id="u", extracted=True)
+            ann.store.put(namespace, record.id, record.to_value())
+    ann.say("Forget that I live in Lyon.")
+
+    def kept(namespace: tuple[str, ...]) -> list[str]:
+        values = [item.value for item in ann.store.search(namespace, limit=9)]
+        return sorted(
+            value["role"]
+            for value in values
+            if value["status"] == "active" and not value.get("metadata", {}).get(FORGOTTEN)
+        )
+
+    assert kept(everywhere) == []
+    assert kept(elsewhere) == ["memory", "user"]
+
+
+@pytest.mark.parametrize(
+    "turn",
+    [
+        "Don't remember this: my password is hunter2.",
+        "Off the record: I have diabetes.",
+        "Merk dir das nicht: Ich bin krank.",
+    ],
+)
+def test_what_is_not_to_be_kept_is_withheld(person: Any, turn: str) -> None:
+    """No fact is kept, and the turn itself is nothing to recall."""
+    ann = person()
+    ann.say(turn)
+    ann.say("I like jazz.")
+    assert ann.texts() == ["I like jazz."]
+    turns = {record.text: bool(record.metadata.get(FORGOTTEN)) for record in ann.records(role="user")}
+    assert turns == {turn: True, "I like jazz.": False}
