@@ -91,6 +91,21 @@ _MEDICINE = (
 _ENGLISH = (
     _cue(
         "fact",
+        6,
+        r"(?:I|we) (?:really |just |also |still )?(?:can(?:['’])?t|can ?not) (?:eat|drink|tolerate|digest|"
+        r"have (?=(?:any |much )?(?:gluten|dairy|lactose|nuts?|peanuts?|sugar|alcohol|caffeine|shellfish|soy|eggs?|"
+        r"milk|wheat|fish|meat|pork)\b)) ?(?!it\b|that\b|this\b|them\b|any ?more\b|anything|enough|at\b|when|now\b|"
+        r"today|yet|more|another|until|in\b|here|with|alone)\w+",
+    ),
+    _cue(
+        "fact",
+        5,
+        r"(?:just|recently|finally) (?:moved|relocated)(?: back| over)? to (?-i:[A-Z])|"
+        r"(?:just |recently |finally )?got (?:married|engaged|divorced)\b(?! (?:is|was|to be))|"
+        r"just started (?:a|my) new job (?:at|with|as)\b",
+    ),
+    _cue(
+        "fact",
         5,
         rf"{_I}{_ADV}(?:tak(?:e|es|ing)|on|us(?:e|es|ing)|inject(?:ing)?|need|prescribed|given|put on|swallow) "
         rf"(?:[\w%-]+ ){{0,4}}?(?:{_DOSE}|{_MEDICINE}\b)",

@@ -38,6 +38,15 @@ GERMAN: tuple[Announcement, ...] = (
         4,
         r"mein (?:\w+ )?ziel ist|ich (?:möchte|will|lerne|trainiere|spare)\b.*\b(?:lernen|werden|abnehmen|für|auf)\b",
     ),
+    ("fact", 6, r"ich bin (?:[\w-]+ ){0,3}?gegen .{2,40} allergisch\b"),
+    ("fact", 5, r"ich (?:esse|trinke|vertrage|rauche) (?:\w+ ){0,2}?(?:kein\w{0,2}|nie|niemals|nicht)\b"),
+    ("fact", 5, r"ich lerne (?:gerade |seit \w+ \w+ |zurzeit )?(?-i:[A-ZÄÖÜ])\w+"),
+    (
+        "fact",
+        4,
+        r"wir (?:\w+ )?(?:wohnen|leben) |wir haben (?:eine?n?|zwei|drei|vier|fünf|\d+) (?!frage|problem|bitte|idee|"
+        r"termin|moment)",
+    ),
     ("fact", 5, r"(?:jetzt |inzwischen |mittlerweile )?(?:wohne|lebe|arbeite|studiere|komme aus) \w+"),
     (
         "fact",
@@ -61,6 +70,17 @@ GERMAN: tuple[Announcement, ...] = (
 )
 FRENCH: tuple[Announcement, ...] = (
     ("fact", 5, r"je prends (?:\w+ ){0,3}?\d+(?:[.,]\d+)?\s?(?:mg|µg|g|ml|UI|comprimés?|gouttes?)\b"),
+    (
+        "fact",
+        5,
+        r"je ne (?:mange|fume|supporte|digère|tolère) (?:\w+ )?(?:pas|plus|jamais)\b|je ne bois (?:pas|jamais)",
+    ),
+    ("fact", 5, r"j['’]apprends (?:le |la |l['’]|les |à )|(?:nous (?:habitons|vivons|travaillons)|on (?:habite|vit)) "),
+    (
+        "fact",
+        4,
+        r"nous avons (?:une?|deux|trois|quatre|\d+) (?!question|problème|souci|idée|doute)|mon mot de passe est\b",
+    ),
     ("fact", 6, r"(?:je m['’]appelle|mon nom est|appelle(?:z)?-moi)\b"),
     (
         "instruction",
@@ -100,6 +120,7 @@ FRENCH: tuple[Announcement, ...] = (
     ),
 )
 SPANISH: tuple[Announcement, ...] = (
+    ("fact", 5, r"no (?:como|bebo|tomo|fumo|tolero|puedo (?:comer|beber|tomar)) (?!eso|esto|nada|más)\w+"),
     ("fact", 6, r"(?:me llamo|mi nombre es|llámame)\b"),
     (
         "instruction",
@@ -150,13 +171,13 @@ CHINESE: tuple[Announcement, ...] = (
     (
         "fact",
         5,
-        r"(?:住在|来自)\w|(?:我|我们)(?:现在|目前|一直|已经|刚|刚刚|不再|再也不)*(?:住在|住|在.{1,20}(?:工作|上班|上学|读书|学习|生活)|来自|搬到|搬家|是(?!不是|"
+        r"(?:住在|来自)\w|(?:我|我们)(?:现在|目前|一直|已经|刚|刚刚|不再|再也不)*(?:上周|上个?月|去年|昨天|最近|前年|今年)?(?:住在|住|在.{1,20}(?:当|做|担任|工作|上班|上学|读书|学习|生活)|来自|搬到|搬家|是(?!不是|"
         r"想|说|问)|今年|养了|"
         r"有(?!(?:个|一个)?(?:问题|疑问|点))|每天|每周)",
     ),
     (
         "fact",
         4,
-        r"(?:我|我们)(?:的)?(?:妻子|老婆|太太|丈夫|老公|先生|女儿|儿子|孩子|爸爸|妈妈|父亲|母亲|哥哥|弟弟|姐姐|妹妹|女朋友|男朋友|狗|猫|生日|电话|邮箱|工作|公司|家|老板|同事|朋友)",
+        r"(?:我|我们)(?:的)?(?:妻子|老婆|太太|丈夫|老公|先生|女儿|儿子|孩子|爸爸|妈妈|父亲|母亲|哥哥|弟弟|姐姐|妹妹|女朋友|男朋友|狗|猫|生日|密码|电话|邮箱|工作|公司|家|老板|同事|朋友)",
     ),
 )

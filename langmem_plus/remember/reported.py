@@ -14,17 +14,18 @@ _SAYS = (
     r"dice|dijo|dicho|escribe|escribió|cuenta)"
 )
 _TASK = (
-    r"(?:translat|rewrit|rephras|paraphras|proof-?read|correct|edit|fix|summari[sz]|shorten|simplif|analy[sz]|improv|"
+    r"(?:translat|rewrit|rephras|paraphras|proof-?read|correct(?!ion\b)|edit|fix|summari[sz]|shorten|simplif|analy[sz]|improv|"
     r"polish|pars|convert|format|writ|compos|draft|classif|continu|complet|transcrib|spell-?check|grammar-?check|explain|"
     r"review|critique|extract|reply to|respond to|answer|repeat|quote|read|übersetz|schreib|korrigier|verbesser|"
     r"fass|tradui|écri|corrig|résum|traduc|traduz|escrib|resum|翻译|改写|润色|总结|写)\w*"
 )
+_SAY = r"(?:say|express|phrase|put) (?=(?:\w+ ){0,2}(?:in (?-i:[A-Z])|as an? ))[^:：\n]{2,40}"  # "say in German: …"
 # A task whose material follows: "Translate to German: …".
 _TASKED = re.compile(
     rf"(?:^|(?<=[.!?] ))[ \t]*(?:(?:ok(?:ay)?|now|hi|hello|hey|so|and|then|please|bitte|kindly|"
     rf"(?:can|could|would|will) you(?: please)?|"
-    rf"I(?:['’]d| would) like you to|help me(?: to)?|I (?:want|need) you to|请|帮我)[,!. ]*)*"
-    rf"{_TASK}[^:：\n\"“«`]{{0,120}}(?:[:：]|(?=[\"“«`„]))",
+    rf"I(?:['’]d| would) like (?:you )?to|help me(?: to)?|I (?:want|need) (?:you )?to|请|帮我)[,!. ]*)*"
+    rf"(?:{_TASK}|{_SAY}\b)[^:：\n\"“«`]{{0,120}}(?:[:：]|(?=[\"“«`„]))",
     re.IGNORECASE | re.MULTILINE,
 )
 # A text that is handed over: "Here is my essay: …", "Text: …", an e-mail with its head.
@@ -46,6 +47,13 @@ _MAIL = re.compile(
 )
 # From here on somebody else is "I", to the end of the turn.
 _PLAYED = re.compile(
+    r"(?:(?<![^\n])|(?<=[.!?:,] )|(?<=please )|(?<=you )|(?<=you to )|(?<=you are to )|(?<=you will )|(?<=now ))"
+    r"(?:act (?:as|like)(?= (?:an?|my|the|if)\b)|"
+    r"(?:play|take on|assume) the (?:role|part) of|simulate (?=an?\b|my\b|the\b)|imagine (?:que|qu['’])|"
+    r"suppose(?:z)? (?:que|qu['’])|imag[ií]na(?:te)?,? que|sup[oó]n(?:te|gamos|ga)?,? que|finge,? que|finjamos que|"
+    r"haz como (?:si|que)|nimm an|nehmen wir an|angenommen,|mal angenommen)(?=\W)|"
+    r"(?<!\w)(?:假设|想象(?:一下)?|设想|假装|假如)|"
+    r"\b(?:imaginons|supposons|fais comme si|supongamos|imaginemos) |"
     r"\b(?:role-?[- ]?play\w*|pretend\w*|make-believe|in character|imagine (?:that )?(?:I|we|you)(?:['’]\w+)?\b|"
     r"let['’]s (?:play|imagine|say|act)|suppose (?:that )?(?:I|we)\b|"
     r"(?:write|tell|invent|make up|continue) (?:me |us )?(?:an? |the |this |my )?(?:\w+ ){0,2}?(?:story|tale|poem|song|"

@@ -67,9 +67,14 @@ _LIMIT = re.compile(
 )
 # "my sister" of "my sister and I"
 _HALF_SUBJECT = re.compile(r"(?:(?:[Mm]y|[Oo]ur) [\w'’-]+(?: [A-Z][\w'’-]+)?|(?!(?:I|We)\b)[A-Z][\w'’-]+)")
+# Verbs that "no" denies in Spanish
+_DENIED = (
+    "soy|como|tengo|vivo|trabajo|me|bebo|fumo|tomo|puedo|quiero|estoy|hablo|uso|le|nos|hay|es|soporto|tolero|"
+    "llevo|conduzco|sé|voy|hemos|he|somos|tenemos|vivimos"
+)
 _LEAD = re.compile(
-    rf"(?:(?:{_JOINED}|oh|ah|hey|hi|hello|ok|okay|well|yes|yeah|no|sure|great|thanks|anyway|actually|honestly|"
-    rf"basically|"
+    rf"(?:(?:{_JOINED}|oh|ah|hey|hi|hello|ok|okay|well|yes|yeah|no(?! (?:{_DENIED})\b)|sure|great|"
+    r"thanks|anyway|actually|honestly|basically|"
     r"oops|whoops|ups|sorry|wait|hang on|hold on|correction|my mistake|my bad|pardon|scratch that|I meant(?: to say)?|"
     r"I mean|rather|nein|moment|entschuldigung|ich meinte|perdón|pardon|quise decir|fyi|btw|"
     r"(?:also )?by the way|speaking of which|for context|for the record|as i said|to be honest|since|because|"

@@ -80,6 +80,9 @@ _RELATIVE = re.compile(
 )
 _AND_THAT = re.compile(r",? and (?:that )?(?=(?:I|my|we|our)\b)")
 _POLITE_END = re.compile(r",? (?:please|thanks|thank you|bitte)[.!]?$|吧[。.!！]?$", re.IGNORECASE)
+_VERB_ALONE = re.compile(
+    r"(?:soy|estudio|tengo|estoy) (?!yo\b|el\b|la\b|hambre|sed|sueño|prisa|list)\w+\W*$", re.IGNORECASE
+)
 _SHORTEST = 3  # words of a statement, or pairs of Chinese characters
 
 
@@ -188,7 +191,7 @@ def _asked(sentence: str) -> Statement | None:
 
 def _cue(clause: str) -> tuple[FactKind, int] | None:
     """The weightiest cue of a clause, or None if nothing announces a fact, or something speaks against it."""
-    if len(clause) > LONGEST_STATEMENT or len(words(clause)) < _SHORTEST or _CHIT_CHAT.match(clause):
+    if len(clause) > LONGEST_STATEMENT or len(words(clause)) < _shortest(clause) or _CHIT_CHAT.match(clause):
         return None
     cues = [cue for cue in CUES if cue.pattern.match(clause)]
     if not cues:
@@ -197,6 +200,11 @@ def _cue(clause: str) -> tuple[FactKind, int] | None:
     if best.kind != "instruction" and (_HEDGE.match(clause) or _HYPOTHETICAL.search(clause)):
         return None
     return None if _UNRESOLVED.match(clause) else (best.kind, best.weight)
+
+
+def _shortest(clause: str) -> int:
+    """The fewest words of a statement: in Spanish the verb tells that "I" is meant."""
+    return _SHORTEST - bool(_VERB_ALONE.match(clause))
 
 
 def _complete(clause: str, before: list[str], sentence: str) -> str:
