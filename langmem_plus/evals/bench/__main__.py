@@ -65,7 +65,8 @@ def _searches(found: dict[str, dict[int, Times]], sizes: list[int]) -> Table:
     for size in sizes:
         table.add_column(f"{size:,}", justify="right")
     for name, row in found.items():
-        table.add_row(name, *(f"{row[size].p50:.2f} ({row[size].p95:.2f})" for size in sizes))
+        cells = (f"{row[size].p50:.2f} ({row[size].p95:.2f})" if size in row else "failed" for size in sizes)
+        table.add_row(name, *cells)
     return table
 
 
