@@ -27,7 +27,8 @@ from langmem_plus.remember.statements import forget_requests
 
 HELP = "/why shows what was recalled and why (/why all: everything), /memories all facts, /quit ends."
 FORGET_BY_HAND = (
-    "Nothing was forgotten: say what to forget as it was said (“forget that I live in Lyon”), or delete its file."
+    "Nothing was forgotten: say what to forget as it was said (“forget that I live in Lyon”), or name it by its id: "
+    "/memories, then `langmem-plus forget ID`."
 )
 _SHOWN = 1000  # facts that are compared, to show what a message changed
 DEMO_USER = "sam"
