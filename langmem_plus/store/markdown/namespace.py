@@ -19,7 +19,7 @@ from langmem_plus.store.markdown.database import Database
 from langmem_plus.store.markdown.describe import Description, describe
 from langmem_plus.store.markdown.expiring import Expiry
 from langmem_plus.store.markdown.files import Namespace, Stamp, journals
-from langmem_plus.store.markdown.index import REMOVED, UNREADABLE, Index, Row, narrowed
+from langmem_plus.store.markdown.index import DUPLICATE, REMOVED, UNREADABLE, Index, Row, narrowed
 from langmem_plus.store.markdown.layout import Layout
 from langmem_plus.store.markdown.legs import Details, Found, Nearest, find_items, make_details
 from langmem_plus.store.markdown.planning import Step, Write
@@ -112,16 +112,19 @@ class OpenNamespace:
         first = asked != self._seen
         if not first and now < self._next_look and self._database.told() == self._heard:
             return index
+        took = 0.0
         with contextlib.nullcontext(True) if index.in_memory else self._database.trying(wait=first) as mine:
             if mine:
-                self._heard = self._database.told()
-                self._look(index, first)
-        done, self._seen = time.monotonic(), asked
+                self._heard, began = self._database.told(), time.monotonic()
+                # Reading what changed isn't the price of looking: the next look doesn't pay it again.
+                took = 0.0 if self._look(index, first) else time.monotonic() - began
+        self._seen = asked
         interval = self._config.sync_interval  # 0: at every use, whatever it costs
-        self._next_look = done + (max(interval, (done - now) / _SYNC_SHARE) if interval else 0.0)
+        self._next_look = time.monotonic() + (max(interval, took / _SYNC_SHARE) if interval else 0.0)
         return index
 
-    def _look(self, index: Index, first: bool) -> None:
+    def _look(self, index: Index, first: bool) -> bool:
+        """Follow the files, as far as they can be; whether anything changed."""
         if not index.in_memory and self.is_interrupted():
             raise InterruptedBatchError(self.namespace)
         try:
@@ -135,11 +138,12 @@ class OpenNamespace:
                     "make them readable, and room for the index."
                 ) from error
             logger.warning("the index of %s can't follow its files now: %s", self.namespace, error)
-            return
+            return False
         if changed:
             self.edited(self.namespace)
         if (first or changed) and not index.in_memory:
             self._remind(index.pending(self._expiry.now()), all_of_them=True)
+        return changed
 
     def follow(self, index: Index) -> bool:
         """Bring an index in step with the files, and say whether anything changed; the caller holds `locked`."""
@@ -245,7 +249,7 @@ class OpenNamespace:
     def unreadable(self) -> dict[str, str]:
         """The files that are left out, by their path below the folder, each with the reason."""
         found = self._use(lambda index: self._in_step(index).skipped()) if self.exists else {}
-        return {path: words for path, (reason, words) in found.items() if reason == UNREADABLE}
+        return {path: words for path, (reason, words) in found.items() if reason in (UNREADABLE, DUPLICATE)}
 
     def newest(self, condition: Mapping[str, Any] | None) -> Iterator[tuple[Row, dict[str, Any]]]:
         """The items that meet a filter, newest update first, with their values, read page by page."""

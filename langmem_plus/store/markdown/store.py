@@ -305,7 +305,7 @@ class MarkdownStore(BaseStore):
         return self._engine.settled(lambda: History(self._layout, room).of(key))
 
     def unreadable(self) -> dict[Path, str]:
-        """The files that are left out because they can't be read, each with the reason."""
+        """The files that are left out: they can't be read, or another has the same id; each with the reason."""
         rooms = self._engine.below(())
         found = self._engine.settled(lambda: [(room, room.unreadable()) for room in rooms])
         return {room.folder / path: reason for room, files in found for path, reason in files.items()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 from pathlib import Path
 from typing import Any
 
@@ -139,3 +140,32 @@ def test_a_namespace_waits_for_no_lock_of_another(open_store: Any) -> None:
     with store._engine.rooms.locked([("b",)]):
         other.put(("a",), "k", {"n": 2})
         assert other.get(("a",), "k").value == {"n": 2}
+
+
+def test_what_a_look_reads_does_not_put_off_the_next_one(
+    open_store: Any, ns: Namespace, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A look may take its share of the time; what was changed is read once, and isn't its price."""
+    store = open_store(sync_interval=0.001)
+    store.put(ns, "k", {"text": "tea"})
+    (folder / "facts").mkdir(exist_ok=True)
+    (folder / "facts" / "first.md").write_text("I like green tea\n")
+    monkeypatch.setattr(module, "_SYNC_SHARE", 1e-9)
+    store._engine.room(ns).look_again()
+    assert [item.value["text"] for item in store.search(ns, filter={"role": "memory"})] == ["I like green tea"]
+    (folder / "facts" / "second.md").write_text("I like black tea\n")
+    time.sleep(0.005)
+    assert len(store.search(ns, filter={"role": "memory"})) == 2
+
+
+def test_a_file_that_lost_against_another_is_named(open_store: Any, ns: Namespace, folder: Path) -> None:
+    """It is left out like one that can't be read, and the reason says which one counts."""
+    store = open_store()
+    store.put(ns, "k", {"text": "tea"})
+    (path,) = folder.glob("items/*.md")
+    copy = path.with_name("copy.md")
+    copy.write_bytes(path.read_bytes())
+    assert len(store.search(ns)) == 1
+    ((left_out, reason),) = store.unreadable().items()
+    assert left_out in (path, copy)
+    assert "same id" in reason
