@@ -19,7 +19,7 @@ from langchain_core.embeddings import Embeddings
 
 from langmem_plus.errors import EmbeddingError
 from langmem_plus.store.breaker import SLOW_SECONDS, Breaker
-from langmem_plus.store.faults import is_outage, is_refusal
+from langmem_plus.store.faults import as_failure, is_outage, is_refusal
 from langmem_plus.store.refused import Refused
 from langmem_plus.store.search import Floats
 
@@ -139,8 +139,8 @@ class TextEmbedder:
             while True:
                 try:
                     answer = self._embeddings.embed_query(*call.texts) if call.is_query else self._embed(call.texts)
-                except Exception as error:  # noqa: BLE001 - whatever a provider raises, the steps tell what it means
-                    call = steps.throw(error)
+                except BaseException as error:  # noqa: BLE001 - whatever it raises, the steps tell what it means
+                    call = steps.throw(as_failure(error))
                 else:
                     call = steps.send(answer)
         except StopIteration as stop:
@@ -157,8 +157,8 @@ class TextEmbedder:
                         answer: Any = await self._embeddings.aembed_query(*call.texts)
                     else:
                         answer = list(await self._embeddings.aembed_documents(call.texts))
-                except Exception as error:  # noqa: BLE001 - as above
-                    call = steps.throw(error)
+                except BaseException as error:  # noqa: BLE001 - as above
+                    call = steps.throw(as_failure(error))
                 else:
                     call = steps.send(answer)
         except StopIteration as stop:

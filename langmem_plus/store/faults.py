@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from langmem_plus.errors import LangMemPlusError
 
 _REFUSED = (ValueError, TypeError, LookupError, ArithmeticError, AssertionError)
@@ -10,6 +12,26 @@ _DOWN = (OSError, ImportError, LangMemPlusError)
 _REFUSED_STATUS = (400, 413, 422)
 # Providers have errors of their own for what Python calls a ConnectionError or a TimeoutError.
 _DOWN_NAMES = ("timeout", "connect", "ratelimit", "auth", "unavailable")
+
+
+# Not the embedder's: somebody wants the whole call to end.
+_WISHES = (KeyboardInterrupt, GeneratorExit, asyncio.CancelledError)
+
+
+def as_failure(error: BaseException) -> Exception:
+    """What an embedder raised, as a failure of the embedder: a library that exits the process, or whose native part
+    panics, takes no write with it.
+
+    Raises:
+        KeyboardInterrupt, GeneratorExit, CancelledError: it was one of these.
+    """
+    if isinstance(error, Exception):
+        return error
+    if isinstance(error, _WISHES):
+        raise error
+    failure = RuntimeError(f"{type(error).__name__}: {error}")
+    failure.__cause__ = error
+    return failure
 
 
 def is_outage(error: BaseException) -> bool:

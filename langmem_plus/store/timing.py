@@ -6,12 +6,16 @@ import asyncio
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Awaitable, Iterator
 from contextlib import contextmanager
+from typing import TypeVar
 
 from langchain_core.embeddings import Embeddings
 
 from langmem_plus.providers.threads import within
+from langmem_plus.store.faults import as_failure
+
+Answer = TypeVar("Answer")
 
 # The newest calls, from which the figures are made.
 _KEPT = 512
@@ -77,9 +81,17 @@ class TimedEmbeddings(Embeddings):
     async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
         """As the embedder does."""
         with self._timed(len(texts)):
-            return await asyncio.wait_for(self.inner.aembed_documents(texts), self._timeout)
+            return await asyncio.wait_for(_guarded(self.inner.aembed_documents(texts)), self._timeout)
 
     async def aembed_query(self, text: str) -> list[float]:
         """As the embedder does."""
         with self._timed(1):
-            return await asyncio.wait_for(self.inner.aembed_query(text), self._timeout)
+            return await asyncio.wait_for(_guarded(self.inner.aembed_query(text)), self._timeout)
+
+
+async def _guarded(answer: Awaitable[Answer]) -> Answer:
+    """An embedder's answer; a SystemExit in a task of its own would end the loop."""
+    try:
+        return await answer
+    except BaseException as error:  # noqa: BLE001 - what is meant for the task goes on as it is
+        raise as_failure(error) from None
