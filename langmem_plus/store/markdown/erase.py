@@ -69,7 +69,8 @@ def _erase_chosen(
         receipt.paths = [str(room.folder / path) for path, content in steps if content is None]
         receipt.count("file", len(receipt.paths))
         keys = {file.entry.key for file, handle in handles if file.entry and {handle, file.entry.key} & erasure.keys}
-        journal = begin(layout, [namespace], steps, keys | set(erasure.rewritten), history=history)
+        asked = {key for key in erasure.keys if "\0" not in key}  # git may have what isn't here any more
+        journal = begin(layout, [namespace], steps, keys | asked | set(erasure.rewritten), history=history)
         try:
             finish(layout, journal, room, receipt)
         except OSError:

@@ -79,15 +79,18 @@ def left_for_git(layout: Layout) -> list[Path]:
 def forget(layout: Layout, intent: Path, receipt: EraseReceipt) -> None:
     """Erase the files of an intent from git where that is wanted, and remove the intent."""
     namespaces, steps, more = (json.loads(line) for line in intent.read_bytes().splitlines())
-    if more["history"]:
-        folders = {tuple(labels): layout.folder(tuple(labels)) for labels in namespaces}
-        paths = [folder / path for folder in folders.values() for path, _ in steps or ()] if steps is not None else None
-        done = forget_in_history(layout, paths or folders.values(), dict.fromkeys(folders, more["keys"]))
+    folders = {tuple(labels): layout.folder(tuple(labels)) for labels in namespaces}
+    paths = list(folders.values())
+    if steps is not None:
+        paths = [folder / path for folder in paths for path, _ in steps]
+    if more["history"] and (paths or more["keys"]):
+        done = forget_in_history(layout, paths, dict.fromkeys(folders, more["keys"]) if more["keys"] else {})
         for place in done.looked:
             receipt.look(place)
         for missed in done.unreached:
             receipt.miss(missed)
         receipt.count("version in git", done.versions)
+        receipt.count("file in a linked work tree", done.files)
     intent.unlink(missing_ok=True)
 
 

@@ -15,16 +15,19 @@ from pathlib import Path
 
 from langmem_plus.store.markdown.files import Namespace
 from langmem_plus.store.markdown.git import GitError, Repository, find_git, join, repositories, split
+from langmem_plus.store.markdown.gitindex import strip_index
 from langmem_plus.store.markdown.layout import Layout
+from langmem_plus.store.markdown.leftovers import sweep
 from langmem_plus.store.markdown.objects import Objects, all_objects, borrowed, kept_packs
 from langmem_plus.store.markdown.rewriting import Rewriter, Wanted
 from langmem_plus.store.markdown.versioning import Waiting, alone, change_index, own_index
+from langmem_plus.store.markdown.worktrees import WorkTree, remove_checked_out, work_trees
 
 _MARK = "langmem-plus: erased"
 _TRIES, _PAUSE = 5, 0.2
 _LOCK_SECONDS = 60.0
 _CLEAN_SECONDS = 3600.0  # packing a large history anew takes its time
-_POINTERS = ("ORIG_HEAD", "FETCH_HEAD")
+_POINTERS = ("ORIG_HEAD", "FETCH_HEAD", "AUTO_MERGE")
 _LOGGED = re.compile(rb"([0-9a-f]{40,64}) ([0-9a-f]{40,64}) ")
 
 
@@ -36,12 +39,14 @@ class Forgotten:
         looked: the repositories that were searched.
         versions: how many versions of files went.
         commits: how many commits were made anew.
+        files: how many files went that were checked out in linked work trees.
         unreached: what could not be reached, each with what to do about it.
     """
 
     looked: list[str] = field(default_factory=list)
     versions: int = 0
     commits: int = 0
+    files: int = 0
     unreached: list[str] = field(default_factory=list)
 
 
@@ -69,6 +74,7 @@ def forget_in_history(
         done.looked.append(f"git: {repository.folder}")
         entries = f"{repository.prefix}entries"
         root = layout.root
+        done.unreached += _nested(layout, places)
         names = frozenset(repository.prefix + path.relative_to(root).as_posix() for path in places)
         folders = {
             repository.prefix + layout.folder(namespace).relative_to(root).as_posix(): frozenset(some)
@@ -83,63 +89,99 @@ def forget_in_history(
 
 
 def _forget(repository: Repository, wanted: Wanted, done: Forgotten) -> None:
-    if under_way := repository.under_way():
+    trees = work_trees(repository)
+    if under_way := next((found for tree in trees if (found := tree.under_way())), None):
         raise Waiting(f"{under_way} tells that a merge or a rebase is under way: finish it, or give it up")
-    own_index(repository).unlink(missing_ok=True)
+    for tree in trees:
+        own_index(tree.folder).unlink(missing_ok=True)
     for attempt in range(_TRIES):
         with Objects(repository) as objects:
             rewriter = Rewriter(objects, wanted)
-            rewriter.run(_commits(repository))
+            rewriter.run(_commits(repository, trees), [entry for tree in trees for entry in _staged(tree, wanted)])
             try:
-                _move_refs(repository, rewriter)
+                _rewrite_shallow(repository, rewriter, also_old=True)
+                for tree in trees:
+                    _move_refs(tree, rewriter)
                 break
             except GitError:  # somebody committed meanwhile
                 if attempt + 1 == _TRIES:
                     raise
                 time.sleep(_PAUSE)
-    _rewrite_logs(repository, rewriter.renamed)
-    held = _empty_indexes(repository, wanted, rewriter)
+    _rewrite_shallow(repository, rewriter, also_old=False)
+    _rewrite_logs(repository, trees, rewriter.renamed)
+    held = {tree for tree in trees if _empty_index(tree, wanted, rewriter, objects.width)}
+    for tree in trees:
+        if not tree.is_ours:
+            done.files += remove_checked_out(tree, wanted, rewriter.had, done.unreached.append, held=tree in held)
+    _end(repository, wanted, rewriter, done, changed=bool(rewriter.doomed or held))
+
+
+def _end(repository: Repository, wanted: Wanted, rewriter: Rewriter, done: Forgotten, *, changed: bool) -> None:
+    """Clean up, and name what is out of reach."""
     if rewriter.doomed:  # copies that git keeps of conflicts don't say of which file they are
         for file in (repository.common / "rr-cache").rglob("*image*"):
             file.unlink(missing_ok=True)
+    sweep(repository, wanted, rewriter.lines, done.unreached.append)
     done.versions += len(rewriter.doomed)
     done.commits += sum(new != old for old, new in rewriter.renamed.items())
-    if rewriter.doomed or held or not repository.prefix:
+    if changed or not repository.prefix:
         _clean(repository, done)
     if left := rewriter.gone & all_objects(repository):
         done.unreached.append(f"{len(left)} objects in {str(repository.common)!r}, {_why(repository)}")
-    if rewriter.doomed:
-        done.unreached += [
-            f"the git remote {name!r}: it may hold what was pushed; push with --force, and ask its owner to clean it up"
-            for name in repository.words("remote").splitlines()
-        ]
+    done.unreached += [
+        f"{repository.top / name}: a repository of its own (a submodule), whose history is apart; erase there, too"
+        for name in sorted(rewriter.links)
+        if wanted.is_near(name)
+    ]
+    if not rewriter.doomed:
+        return
+    if (repository.common / "shallow").exists():
+        done.unreached.append(
+            f"the history in {str(repository.common)!r} is shallow: what came before is where it was cloned from; ask "
+            "its owner to clean it up"
+        )
+    done.unreached += [
+        f"the git remote {name!r}: it may hold what was pushed; push with --force, and ask its owner to clean it up"
+        for name in repository.words("remote").splitlines()
+    ]
 
 
-def _commits(repository: Repository) -> list[str]:
-    command = ("rev-list", "--all", "--reflog", "--ignore-missing", "--topo-order", "--reverse")
-    return repository.words(*command).splitlines()
+def _commits(repository: Repository, trees: Iterable[WorkTree]) -> list[str]:
+    more = {object_ for tree in trees if not tree.is_ours for _, object_, _ in tree.refs()}
+    command = ("rev-list", "--all", "--reflog", "--ignore-missing", "--topo-order", "--reverse", "--stdin")
+    return repository.run(*command, data="".join(f"{each}\n" for each in more).encode()).decode().split()
 
 
-def _move_refs(repository: Repository, rewriter: Rewriter) -> None:
+def _move_refs(tree: WorkTree, rewriter: Rewriter) -> None:
     """Let every ref name what stands in for its commit: all of them, or none where one has changed."""
-    told = repository.words("for-each-ref", "--format=%(refname)%00%(objectname)%00%(symref)")
     lines = []
-    for ref, old, link in (line.split("\0") for line in told.splitlines()):
-        new = old if link else rewriter.rename(old)
+    for ref, old, is_link in tree.refs():
+        new = old if is_link else rewriter.rename(old)
         if new is None:
             lines.append(f"delete {ref} {old}\n")
         elif new != old:
             lines.append(f"update {ref} {new} {old}\n")
-    head = repository.head()
-    if head and repository.is_detached():
+    if head := tree.detached():
         new = rewriter.rename(head)
         if new and new != head:
             lines.append(f"option no-deref\nupdate HEAD {new} {head}\n")
     if lines:
-        repository.run("update-ref", "-m", _MARK, "--stdin", data="".join(lines).encode())
+        tree.run("update-ref", "-m", _MARK, "--stdin", data="".join(lines).encode())
 
 
-def _rewrite_logs(repository: Repository, renamed: Mapping[str, str]) -> None:
+def _rewrite_shallow(repository: Repository, rewriter: Rewriter, *, also_old: bool) -> None:
+    """Let a shallow history begin with what stands in for the commits with which it began."""
+    file = repository.common / "shallow"
+    try:
+        before = file.read_text().split()
+    except FileNotFoundError:
+        return
+    after = {rewriter.renamed.get(name, name) for name in before} | set(before if also_old else ())
+    if after != set(before):
+        _replace(file, "".join(f"{name}\n" for name in sorted(after)).encode())
+
+
+def _rewrite_logs(repository: Repository, trees: Iterable[WorkTree], renamed: Mapping[str, str]) -> None:
     """Let the reflogs, the stash's among them, and what points to earlier commits name those that stand in for them."""
 
     def anew(name: bytes) -> bytes:
@@ -151,7 +193,7 @@ def _rewrite_logs(repository: Repository, renamed: Mapping[str, str]) -> None:
         after = b"".join(_LOGGED.sub(lambda m: b"%s %s " % (anew(m[1]), anew(m[2])), line, count=1) for line in lines)
         if after != before:
             _replace(log, after)
-    for pointer in (repository.folder / name for name in _POINTERS):
+    for pointer in (tree.folder / name for tree in trees for name in _POINTERS):
         if pointer.is_file():
             _replace(pointer, re.sub(rb"\b[0-9a-f]{40,64}\b", lambda m: anew(m[0]), pointer.read_bytes()))
 
@@ -167,22 +209,25 @@ def _replace(file: Path, content: bytes) -> None:
     temporary.replace(file)
 
 
-def _empty_indexes(repository: Repository, wanted: Wanted, rewriter: Rewriter) -> bool:
-    """Take the files out of the person's index and those of linked work trees; whether one was in there."""
-    found = False
-    for index in {
-        repository.folder / "index",
-        repository.common / "index",
-        *repository.common.glob("worktrees/*/index"),
-    }:
-        if not index.exists():
-            continue
-        staged = split(repository.run("ls-files", "--stage", "-z", "--", wanted.entries, index=index))
-        parts = (line.partition("\t") for line in staged)
-        names = {name for head, _, name in parts if rewriter.drops(name, head.split(" ")[1])}
-        found |= bool(names)
-        change_index(repository, index, join(sorted(names)), "--clear-resolve-undo", "--force-remove", "--stdin")
-    return found
+def _staged(tree: WorkTree, wanted: Wanted) -> Iterator[tuple[str, str]]:
+    """What a work tree's index has of the memories: names and contents."""
+    if (tree.folder / "index").exists():
+        for line in split(tree.run("ls-files", "--stage", "-z", "--", wanted.entries)):
+            head, _, name = line.partition("\t")
+            yield name, head.split(" ")[1]
+
+
+def _empty_index(tree: WorkTree, wanted: Wanted, rewriter: Rewriter, width: int) -> bool:
+    """Take the files out of the index that a person has in a work tree; whether one was in there."""
+    index = tree.folder / "index"
+    if not index.exists():
+        return False
+    names = {name for name, blob in _staged(tree, wanted) if rewriter.drops(name, blob)}
+    change_index(tree.run, join(sorted(names)), "--no-split-index", "--clear-resolve-undo", "--force-remove", "--stdin")
+    strip_index(index, width)
+    for part in tree.folder.glob("sharedindex.*"):
+        part.unlink(missing_ok=True)
+    return bool(names)
 
 
 def _clean(repository: Repository, done: Forgotten) -> None:
@@ -196,10 +241,21 @@ def _clean(repository: Repository, done: Forgotten) -> None:
 
 
 def _why(repository: Repository) -> str:
+    why = []
     if packs := kept_packs(repository):
-        return (
+        why.append(
             f"for somebody marked packs to be kept: remove {', '.join(os.fspath(pack) for pack in packs)}, erase again"
         )
     if others := borrowed(repository):
-        return f"which it borrows from {', '.join(others)}: erase there, too"
-    return "which something still uses, such as a linked work tree: `git worktree list` shows them; erase again"
+        why.append(f"which it borrows from {', '.join(others)}: erase there, too")
+    return " and ".join(why) or "which something still uses: see `git fsck --unreachable` there; erase again"
+
+
+def _nested(layout: Layout, places: Iterable[Path]) -> list[str]:
+    """Repositories that somebody made among the memories."""
+    folders = {parent for place in places for parent in (place, *place.parents) if layout.root in parent.parents}
+    return [
+        f"{folder}: a git repository of its own, whose history is apart; erase there, too"
+        for folder in sorted(folders)
+        if (folder / ".git").exists()
+    ]

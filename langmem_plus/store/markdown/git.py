@@ -30,7 +30,7 @@ _ENVIRONMENT = {
 }
 _SECONDS = 120.0  # a command that takes longer is given up
 # Between two commits of a person there may stand a merge; nothing of ours comes in between.
-_UNDER_WAY = (
+UNDER_WAY = (
     *("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD"),
     *("rebase-merge", "rebase-apply", "BISECT_LOG", "sequencer"),
 )
@@ -96,7 +96,7 @@ class Repository:
 
     def under_way(self) -> str | None:
         """What a person is in the middle of: a merge, a rebase or the like, by the name of its file."""
-        return next((name for name in _UNDER_WAY if (self.folder / name).exists()), None)
+        return next((name for name in UNDER_WAY if (self.folder / name).exists()), None)
 
     def is_detached(self) -> bool:
         """Whether the work tree stands on a commit, and not on a branch."""

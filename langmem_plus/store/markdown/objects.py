@@ -24,6 +24,9 @@ class Objects:
 
     Args:
         repository: whose.
+
+    Attributes:
+        width: the bytes of a name.
     """
 
     def __init__(self, repository: Repository) -> None:
@@ -31,7 +34,7 @@ class Objects:
         self._folder = repository.common / "objects"
         told = repository.words("rev-parse", "--show-object-format")
         self._hash: Callable[[bytes], hashlib._Hash] = hashlib.sha256 if told == "sha256" else hashlib.sha1
-        self._width = 32 if told == "sha256" else 20
+        self.width = 32 if told == "sha256" else 20
 
     def __enter__(self) -> Self:
         self._reader = open_git(self._repository.top, "cat-file", "--batch")
@@ -68,13 +71,17 @@ class Objects:
         answers.read(1)
         return head[1].decode(), content
 
+    def name_of(self, kind: str, content: bytes) -> str:
+        """The name that an object with this content has."""
+        return self._hash(_whole(kind, content)).hexdigest()
+
     def write(self, kind: str, content: bytes) -> str:
         """Write an object, and return its name.
 
         Raises:
             OSError: the repository can't be written.
         """
-        whole = b"%s %d\0%s" % (kind.encode(), len(content), content)
+        whole = _whole(kind, content)
         name = self._hash(whole).hexdigest()
         path = self._folder / name[:2] / name[2:]
         if not path.exists():
@@ -90,13 +97,17 @@ class Objects:
         at = 0
         while at < len(tree):
             space, zero = tree.index(b" ", at), tree.index(b"\0", at)
-            end = zero + 1 + self._width
+            end = zero + 1 + self.width
             yield tree[at:space], tree[space + 1 : zero], tree[zero + 1 : end].hex()
             at = end
 
     def join(self, entries: Iterable[tuple[bytes, bytes, str]]) -> bytes:
         """A tree of entries, which are in their order."""
         return b"".join(b"%s %s\0%s" % (mode, name, bytes.fromhex(object_)) for mode, name, object_ in entries)
+
+
+def _whole(kind: str, content: bytes) -> bytes:
+    return b"%s %d\0%s" % (kind.encode(), len(content), content)
 
 
 def headers(content: bytes) -> tuple[list[tuple[bytes, bytes]], bytes]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
@@ -13,6 +13,9 @@ from langmem_plus.records import format_time, utc_now
 from langmem_plus.store.markdown.frontmatter import parse
 from langmem_plus.store.markdown.layout import RESERVED, is_memory_file
 from langmem_plus.store.markdown.objects import LINK_MODE, TREE_MODE, Objects, headers, with_headers
+
+DECORATION = b" \t+-#>|"
+_TELLING = 12
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,11 @@ class Wanted:
         """Whether a file goes by its name."""
         place = PurePosixPath(name)
         return name in self.names or any(parent.as_posix() in self.names for parent in place.parents)
+
+    def is_near(self, place: str) -> bool:
+        """Whether something that is to go may be at a place, below it, or above it."""
+        known = (*self.names, *self.keys)
+        return any(f"{name}/".startswith(f"{place}/") or place.startswith(f"{name}/") for name in known)
 
     def holds(self, name: str, content: bytes) -> bool:
         """Whether a file goes by the key that its content has."""
@@ -55,12 +63,26 @@ def _forms(key: str) -> tuple[bytes, bytes]:
     return key.encode("utf-8", "surrogatepass"), json.dumps(key)[1:-1].encode()
 
 
+def telling_lines(content: bytes) -> Iterator[bytes]:
+    """The lines of a memory file by which it is told: those of its text that are more than a word, bare of what a
+    message or a patch has before them.
+    """
+    text = content.split(b"\n---\n", 1)[-1] if content.startswith(b"---\n") else content
+    return (plain for line in text.splitlines() if len(plain := line.strip(DECORATION)) >= _TELLING)
+
+
 class Rewriter:
     """Makes the objects of a history anew.
 
     Args:
         objects: the repository's.
         wanted: what is to go.
+
+    Attributes:
+        doomed: the contents that go, by their names.
+        renamed: what stands in for the commits and tags.
+        links: other repositories (submodules) among the memories, by their places.
+        lines: the lines that tell of what goes.
     """
 
     def __init__(self, objects: Objects, wanted: Wanted) -> None:
@@ -69,6 +91,8 @@ class Rewriter:
         self._looked: set[tuple[str, str]] = set()
         self.doomed: set[str] = set()
         self.renamed: dict[str, str] = {}
+        self.links: set[str] = set()
+        self.lines: set[bytes] = set()
 
     @property
     def gone(self) -> set[str]:
@@ -76,8 +100,12 @@ class Rewriter:
         trees = {tree for (tree, _), new in self._trees.items() if new != tree}
         return self.doomed | trees | {old for old, new in self.renamed.items() if new != old}
 
-    def run(self, commits: Sequence[str]) -> None:
-        """Look for the files in all commits, then make anew those that hold one; parents come before children."""
+    def run(self, commits: Sequence[str], staged: Iterable[tuple[str, str]] = ()) -> None:
+        """Look for the files in all commits and among what is staged (names and contents), then make anew the commits
+        that hold one; parents come before children.
+        """
+        for name, blob in staged:
+            self._judge(name, blob)
         roots = {tree for commit in commits if (tree := self._tree_of(commit))}
         for tree in roots:
             self._look(tree, "")
@@ -99,16 +127,28 @@ class Rewriter:
             if mode == TREE_MODE:
                 if self._leads(name):
                     self._look(object_, name)
-            elif mode != LINK_MODE and object_ not in self.doomed and name.startswith(f"{self._wanted.entries}/"):
+            elif not name.startswith(f"{self._wanted.entries}/"):
+                continue
+            elif mode == LINK_MODE:
+                self.links.add(name)
+            else:
                 self._judge(name, object_)
 
     def _judge(self, name: str, blob: str) -> None:
+        if blob in self.doomed:
+            return
         by_name = self._wanted.has(name)
         if not by_name and not (self._wanted.keys and is_memory_file(PurePosixPath(name).name)):
             return
         read = self._objects.read(blob)
         if read and read[1] and (by_name or self._wanted.holds(name, read[1])):
             self.doomed.add(blob)
+            self.lines.update(telling_lines(read[1]))
+
+    def had(self, content: bytes) -> bool:
+        """Whether a file's content is, but for its line ends, what is to go as git had it."""
+        forms = {content, content.replace(b"\r\n", b"\n")}
+        return any(self._objects.name_of("blob", form) in self.doomed for form in forms)
 
     def _leads(self, name: str) -> bool:
         entries = self._wanted.entries

@@ -11,7 +11,7 @@ import logging
 import math
 import time
 from collections import deque
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from langmem_plus.background import background
@@ -159,7 +159,7 @@ def commit(layout: Layout, paths: Collection[Path]) -> str | None:
         if repository.is_detached():
             raise Waiting("a detached HEAD is no place for commits: check out a branch")
         paths = {*paths, *_ignore_derived(layout)}
-        index = own_index(repository)
+        index = own_index(repository.folder)
         for attempt in range(2):
             try:
                 return _commit(repository, index, layout, paths)
@@ -170,9 +170,11 @@ def commit(layout: Layout, paths: Collection[Path]) -> str | None:
     return None
 
 
-def own_index(repository: Repository) -> Path:
-    """The index that commits are built with, apart from the person's; without a lock that a dead process left."""
-    index = repository.folder / "langmem-plus.index"
+def own_index(folder: Path) -> Path:
+    """The index that commits are built with, apart from the person's, in a work tree's own folder in ``.git``; without
+    a lock that a dead process left.
+    """
+    index = folder / "langmem-plus.index"
     index.with_name(index.name + ".lock").unlink(missing_ok=True)
     return index
 
@@ -243,11 +245,11 @@ def _follow(repository: Repository, names: Collection[str]) -> None:
         mode, _, blob, _, _ = told.lstrip(b":").split(b" ")
         lines.append(b"%s %s\t%s\0" % (b"0" if not mode.strip(b"0") else mode, blob, name))
     if lines:
-        change_index(repository, None, b"".join(lines), "--index-info")
+        change_index(repository.run, b"".join(lines), "--index-info")
 
 
-def change_index(repository: Repository, index: Path | None, data: bytes, *arguments: str) -> None:
-    """Change an index, None for the person's, as soon as no other git command holds it.
+def change_index(run: Callable[..., bytes], data: bytes, *arguments: str) -> None:
+    """Change the index of whatever ``run`` runs in, as soon as no other git command holds it.
 
     Raises:
         Waiting: one holds it for too long.
@@ -255,7 +257,7 @@ def change_index(repository: Repository, index: Path | None, data: bytes, *argum
     """
     for attempt in range(_TRIES):
         try:
-            repository.run("update-index", "-z", *arguments, data=data, index=index)
+            run("update-index", "-z", *arguments, data=data)
             return
         except GitError as error:
             if "index.lock" not in str(error):
