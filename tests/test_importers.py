@@ -268,3 +268,71 @@ def test_a_message_without_a_time_was_said_beside_its_neighbours(read):
     assert [message["created_at"].day for message in found.messages] == [1, 1, 1, 2, 2]
     (undated,) = read([{"role": "user", "content": "m"}])
     assert undated.messages[0]["created_at"] is None
+
+
+ENTRY = {
+    "question_id": "q1",
+    "haystack_session_ids": ["s1", "s2"],
+    "haystack_dates": ["2023/04/10 (Mon) 17:50", "2023-04-11"],
+    "haystack_sessions": [
+        [{"role": "user", "content": "I bought a kayak."}, {"role": "assistant", "content": "Nice."}],
+        [{"role": "user", "content": "Hello.", "has_answer": False}],
+    ],
+}
+CHAT = {
+    "id": "100K-1",
+    "messages": [
+        {"id": 0, "role": "user", "session": 1, "time": "March-15-2024", "kind": None, "text": "Hi"},
+        {"id": 1, "role": "assistant", "session": 1, "time": None, "kind": None, "text": "Hello"},
+        {"id": 2, "role": "user", "session": 2, "time": "April-05-2024", "kind": None, "text": "Back"},
+    ],
+}
+
+
+def test_sessions_of_longmemeval_are_threads(read):
+    """A message's id is its session's and its place; its time is its session's."""
+    first, second = read([ENTRY])
+    assert (first.thread_id, first.sample_id, second.thread_id) == ("s1", "q1", "s2")
+    assert [message["id"] for message in first.messages] == ["s1:0", "s1:1"]
+    assert first.messages[1]["created_at"] == dt.datetime(2023, 4, 10, 17, 50, tzinfo=dt.UTC)
+    assert second.messages[0]["created_at"] == dt.datetime(2023, 4, 11, tzinfo=dt.UTC)
+
+
+def test_sessions_of_beam_are_threads(read):
+    """A message without a day was said on the day of the one before."""
+    first, second = read([CHAT])
+    assert (first.thread_id, second.thread_id, second.sample_id) == ("100K-1/session-1", "100K-1/session-2", "100K-1")
+    assert [message["id"] for message in first.messages] == ["0", "1"]
+    assert {message["created_at"] for message in first.messages} == {dt.datetime(2024, 3, 15, tzinfo=dt.UTC)}
+
+
+@pytest.mark.parametrize(
+    ("data", "problem"),
+    [
+        ({**ENTRY, "haystack_dates": []}, "2 sessions have 0 dates"),
+        ({**ENTRY, "haystack_dates": ["2023/13/10 (Mon) 17:50", "x"]}, "isn't a time"),
+        ({**ENTRY, "haystack_sessions": [[{"role": "user"}], []]}, "expected a text"),
+        ({**ENTRY, "haystack_session_ids": None}, "expected haystack_sessions, haystack_dates"),
+        ({"messages": [{"session": 1, "text": "x"}]}, "user or assistant"),
+        ({"messages": [{"session": 1, "text": "x", "role": "user", "time": "Marz-40-2024"}]}, "isn't a time"),
+        ({"messages": [{"session": 1, "text": "x", "role": "user", "time": "March-40-2024"}]}, "isn't a time"),
+    ],
+)
+def test_what_is_wrong_in_a_data_set_is_named(read, data, problem):
+    """The place and what was expected."""
+    with pytest.raises(ImportFileError, match=problem):
+        read([data])
+
+
+def test_questions_among_json_lines_are_passed_over(read):
+    """They are asked by `eval recall`; messages may belong to a sample each."""
+    lines = [
+        {"role": "user", "content": "a", "thread_id": "t", "sample_id": "one"},
+        {"question": "What?", "evidence": ["x"]},
+        {"role": "user", "content": "b", "thread_id": "t", "sample_id": "two"},
+    ]
+    found = read("\n".join(map(json.dumps, lines)), "chat.jsonl")
+    assert [(each.sample_id, each.thread_id, each.messages[0]["content"]) for each in found] == [
+        ("one", "t", "a"),
+        ("two", "t", "b"),
+    ]

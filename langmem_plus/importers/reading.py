@@ -1,0 +1,207 @@
+"""Which form a file has, and the conversations in it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from langmem_plus.errors import ImportFileError
+from langmem_plus.importers.beam import is_chat, read_chat
+from langmem_plus.importers.locomo import is_sample, read_sample
+from langmem_plus.importers.longmemeval import is_entry, read_entry
+from langmem_plus.importers.parts import Conversation, ImportedMessage, Place, read_label, read_time
+from langmem_plus.shown import shown
+
+_ROLES = {"human": "user", "ai": "assistant", "model": "assistant"}
+_KNOWN_ROLES = ("user", "assistant", "system", "developer", "tool", "function")
+_CONVERSATIONS = frozenset({"messages", "conversation", "haystack_sessions"})
+_TEXTS = ("text", "input_text", "output_text")
+
+
+def read_messages(path: str | Path) -> Iterator[Conversation]:
+    """The conversations in a file, in order. A message without a time was said when the one before it was, or, at the
+    beginning, the one after it.
+
+    Raises:
+        ImportFileError: the file can't be read, or isn't of a known form; the message names the file and the place.
+    """
+    for found in _read_file(Path(path)):
+        yield replace(found, messages=_dated(found.messages))
+
+
+def _dated(messages: Sequence[ImportedMessage]) -> list[ImportedMessage]:
+    known = next((message["created_at"] for message in messages if message["created_at"] is not None), None)
+    dated: list[ImportedMessage] = []
+    for message in messages:
+        known = message["created_at"] or known
+        dated.append({**message, "created_at": known})
+    return dated
+
+
+def _read_file(path: Path) -> Iterator[Conversation]:
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise ImportFileError(f"{path}: can't be read: {error.strerror or error}.") from error
+    except UnicodeDecodeError as error:
+        raise ImportFileError(f"{path}: byte {error.start} isn't UTF-8; save the file as UTF-8.") from error
+    place = Place(path)
+    if path.suffix in (".jsonl", ".ndjson"):
+        yield from _read_lines(text, place)
+        return
+    if not text.strip():
+        raise place.error("the file is empty")
+    try:
+        data = json.loads(text)
+    except json.JSONDecodeError as error:
+        if error.msg != "Extra data":
+            raise place.error(f"line {error.lineno}, column {error.colno}: not JSON: {error.msg}") from error
+        yield from _read_lines(text, place)
+        return
+    except (ValueError, RecursionError) as error:
+        raise _unreadable(place, error) from error
+    yield from _read_data(data, place)
+
+
+def _unreadable(place: Place, error: Exception) -> ImportFileError:
+    """JSON that is right, but that no program here can hold."""
+    deep = isinstance(error, RecursionError)
+    return place.error("it is nested too deeply" if deep else "a number in it has thousands of digits; make it a text")
+
+
+def _read_lines(text: str, place: Place) -> Iterator[Conversation]:
+    """JSON lines: conversations one by one, messages gathered into their threads; questions are passed over."""
+    threads = _Threads()
+    for data, here, number in read_lines(text, place):
+        if isinstance(data, Mapping) and "role" in data:
+            threads.add(data, here)
+        elif not is_question(data):
+            yield from _read_conversation(data, here, f"{place.path.stem}/{number}")
+    yield from threads.conversations()
+
+
+def read_lines(text: str, place: Place) -> Iterator[tuple[Any, Place, int]]:
+    """The JSON of each line that isn't blank, where it stands, and its number.
+
+    Raises:
+        ImportFileError: a line isn't JSON.
+    """
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        here = place / f"line {number}"
+        try:
+            yield json.loads(line), here, number
+        except json.JSONDecodeError as error:
+            raise here.error(f"column {error.colno}: not JSON: {error.msg}") from error
+        except (ValueError, RecursionError) as error:
+            raise _unreadable(here, error) from error
+
+
+def is_question(data: Any) -> bool:
+    """Whether a line asks something of the messages, as `langmem_plus.evals.datasets` describes."""
+    return isinstance(data, Mapping) and "question" in data and not {"role", "messages", "conversation"} & data.keys()
+
+
+class _Threads:
+    """Messages, gathered into the threads that they name."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[str | None, str], list[ImportedMessage]] = {}
+
+    def add(self, data: Any, place: Place) -> None:
+        """One message more."""
+        message = _message(data, place)
+        key = read_label(data, "sample_id", place), _thread_id(data, place) or place.path.stem
+        self._found.setdefault(key, []).append(message)
+
+    def conversations(self) -> Iterator[Conversation]:
+        """The threads, in the order of their first messages."""
+        for (sample, thread_id), messages in self._found.items():
+            yield Conversation(thread_id, messages, sample)
+
+
+def _read_data(data: Any, place: Place) -> Iterator[Conversation]:
+    """A whole JSON document."""
+    if not isinstance(data, list):
+        yield from _read_conversation(data, place, place.path.stem)
+    elif data and all(isinstance(item, Mapping) and _CONVERSATIONS & item.keys() for item in data):
+        for number, item in enumerate(data):
+            yield from _read_conversation(item, place / f"[{number}]", f"{place.path.stem}/{number + 1}")
+    else:
+        threads = _Threads()
+        for number, item in enumerate(data):
+            threads.add(item, place / f"[{number}]")
+        yield from threads.conversations()
+
+
+def _read_conversation(data: Any, place: Place, thread_id: str) -> Iterator[Conversation]:
+    """One conversation, or the sessions of one sample of a data set."""
+    for fits, read in ((is_sample, read_sample), (is_entry, read_entry), (is_chat, read_chat)):
+        if fits(data):
+            yield from read(data, place, thread_id)
+            return
+    if isinstance(data, list):
+        messages = data
+    elif isinstance(data, Mapping) and isinstance(data.get("messages"), list):
+        messages = data["messages"]
+        thread_id = _thread_id(data, place) or thread_id
+    else:
+        raise place.error(
+            'expected a list of messages, {"messages": [...]}, or a sample of LoCoMo, LongMemEval or BEAM'
+        )
+    spots = [place / f"messages[{number}]" for number in range(len(messages))]
+    yield Conversation(thread_id, [_message(item, spot) for item, spot in zip(messages, spots, strict=True)])
+
+
+def _thread_id(data: Mapping[str, Any], place: Place) -> str | None:
+    """The conversation's own name; a message's ``id`` is the message's, so there only ``thread_id`` counts."""
+    names = ("thread_id",) if "role" in data else ("thread_id", "conversation_id", "id")
+    value = next((data[name] for name in names if data.get(name) is not None), None)
+    if value is not None and not isinstance(value, str | int):
+        raise place.error(f"the thread's id is {value!r}, expected a text")
+    return None if value is None else str(value)
+
+
+def _message(data: Any, place: Place) -> ImportedMessage:
+    if not isinstance(data, Mapping):
+        raise place.error(f"expected a message with role and content, found {shown(data)}")
+    role = data.get("role")
+    role = _ROLES.get(role, role) if isinstance(role, str) else role
+    if role not in _KNOWN_ROLES:
+        raise (place / "role").error(f"{shown(data.get('role'))} isn't one of {', '.join(_KNOWN_ROLES)}")
+    stamp = next((field for field in ("created_at", "timestamp") if data.get(field) is not None), None)
+    return ImportedMessage(
+        role=role,
+        content=_content(data.get("content"), place / "content"),
+        name=read_label(data, "name", place),
+        id=read_label(data, "id", place),
+        created_at=read_time(data[stamp], place / stamp) if stamp else None,
+    )
+
+
+def _content(value: Any, place: Place) -> str:
+    """The text of a message: a text, or OpenAI's list of parts, of which only texts have words."""
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return value
+    if not isinstance(value, list):
+        raise place.error(f"expected a text or a list of parts, found {shown(value)}")
+    texts = []
+    for number, part in enumerate(value):
+        text = part if isinstance(part, str) else part.get("text") if isinstance(part, Mapping) else None
+        kind = part.get("type") if isinstance(part, Mapping) else None
+        if isinstance(text, str):
+            texts.append(text)
+        elif kind in _TEXTS and isinstance(part, Mapping):
+            if text is not None:
+                raise (place / f"[{number}].text").error(f"expected a text, found {shown(text)}")
+        elif isinstance(kind, str):
+            texts.append(f"[{kind.removeprefix('input_').removesuffix('_url')}]")
+        else:
+            raise (place / f"[{number}]").error(f"expected a part with a type, found {shown(part)}")
+    return "\n".join(texts)
