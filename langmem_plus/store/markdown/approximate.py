@@ -25,6 +25,7 @@ from langmem_plus.store.embedding import TextEmbedder
 from langmem_plus.store.markdown.chroma import (
     Chunk,
     Collection,
+    await_others,
     chroma_lock,
     collection_name,
     drop_collections,
@@ -49,6 +50,8 @@ _BEHIND = 500
 _BATCH, _LONGEST_PAUSE = 200, 0.5
 # A query that takes longer is slow.
 _SLOW_SECONDS = 1.0
+# How long an erasure waits for another process that has a collection open.
+_AWAIT_SECONDS = 2.0
 
 MISSING = "Chroma isn't installed. Run: pip install 'langmem-plus[chroma]'"
 
@@ -84,7 +87,7 @@ class Approximate:
 
     def join(self, room: OpenNamespace) -> OpenNamespace:
         """Go along with a namespace that comes into use."""
-        room.drop_collections = functools.partial(drop_collections, self._layout, room.namespace, self._url)
+        room.drop_collections = functools.partial(_drop, weakref.ref(self), self._layout, room.namespace, self._url)
         if self._config.dense_index != "exact":
             room.nearest = functools.partial(_ask, weakref.ref(self), weakref.ref(room))
         return room
@@ -139,6 +142,25 @@ class Approximate:
         collection = self._states[namespace].collection
         assert collection is not None
         return vectorstore(collection, embeddings)
+
+    def drop(self, namespace: Namespace) -> list[str]:
+        """Remove a namespace's collections for good, as `drop_collections`, and let go of them. Whoever fills one just
+        now gives up at its next step, which may need the namespace: the caller mustn't hold that.
+
+        Raises:
+            OpenElsewhereError: another process has one open; its files are removed all the same.
+            OSError: the folder can't be removed, or the server can't be reached.
+        """
+        gone = drop_collections(self._layout, namespace, self._url)
+        with self._syncing:
+            with self._lock:
+                state = self._states.get(namespace)
+                self._todo.pop(namespace, None)
+            if state is not None:
+                self._let_go(state)
+            if gone and not self._url:
+                await_others(self._layout, namespace, gone, _AWAIT_SECONDS)
+        return gone
 
     def close(self) -> None:
         """End the thread and let go of all collections; the next use opens them again."""
@@ -295,6 +317,11 @@ class Approximate:
         if (namespace, kind) not in self._told:
             self._told.add((namespace, kind))
             logger.warning("vectors of %s are searched exactly: %s", namespace or "all namespaces", what)
+
+
+def _drop(approximate: weakref.ref[Approximate], layout: Layout, namespace: Namespace, url: str | None) -> list[str]:
+    here = approximate()
+    return here.drop(namespace) if here is not None else drop_collections(layout, namespace, url)
 
 
 def _ask(

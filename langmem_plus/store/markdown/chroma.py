@@ -17,6 +17,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 import urllib.parse
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -27,6 +28,7 @@ import numpy as np
 from langmem_plus.errors import ConfigError
 from langmem_plus.store.markdown.files import Namespace
 from langmem_plus.store.markdown.layout import Layout, namespace_id
+from langmem_plus.store.markdown.locks import ProcessLock
 from langmem_plus.store.search import Floats, Ids
 
 logger = logging.getLogger(__name__)
@@ -34,6 +36,8 @@ logger = logging.getLogger(__name__)
 # Seconds for a subprocess that looks at a folder, and for a server's answer.
 _PROBE_SECONDS, _SERVER_SECONDS = 120.0, 5.0
 _IDS = 50_000
+# Whoever has a folder open may write in it while it is removed.
+_TRIES, _PAUSE = 20, 0.05
 _PROBE = """
 import sys, chromadb
 from chromadb.config import Settings
@@ -73,6 +77,21 @@ def collection_name(layout: Layout, namespace: Namespace, model: str, dims: int)
     return f"{_owner(layout, namespace)}{readable}-{hashlib.sha256(model.encode()).hexdigest()[:8]}-{dims}"
 
 
+class OpenElsewhereError(OSError):
+    """Another process has an embedded collection open, whose files are removed.
+
+    Attributes:
+        gone: the places that were removed.
+    """
+
+    def __init__(self, gone: Sequence[str]) -> None:
+        super().__init__(
+            "another process has it open; its files are removed, but that process keeps what it had open until it "
+            "searches there again or is closed"
+        )
+        self.gone = gone
+
+
 def drop_collections(layout: Layout, namespace: Namespace, url: str | None) -> list[str]:
     """Remove a namespace's collections for good, with their bytes; gives the places that held some. A process that has
     one open finds out at its next search. What is still wanted is filled again when it is searched.
@@ -80,10 +99,7 @@ def drop_collections(layout: Layout, namespace: Namespace, url: str | None) -> l
     Raises:
         OSError: the folder can't be removed, or the server can't be reached.
     """
-    gone = []
-    if (folder := chroma_folder(layout, namespace)).exists():
-        shutil.rmtree(folder)
-        gone.append(str(folder))
+    gone = _remove(chroma_folder(layout, namespace))
     if url:
         try:
             with contextlib.closing(_server(url)) as client:
@@ -93,6 +109,40 @@ def drop_collections(layout: Layout, namespace: Namespace, url: str | None) -> l
         except Exception as error:
             raise OSError(f"the Chroma server {url} can't be reached ({error}): start it, and do it again.") from error
     return gone
+
+
+def _remove(folder: Path) -> list[str]:
+    gone = [str(folder)] if folder.exists() else []
+    for attempt in range(_TRIES):
+        try:
+            shutil.rmtree(folder)
+        except FileNotFoundError:  # whoever has it open may remove or add files meanwhile
+            if not folder.exists():
+                break
+        except OSError:
+            if attempt + 1 == _TRIES:
+                raise
+            time.sleep(_PAUSE)
+    return gone
+
+
+def await_others(layout: Layout, namespace: Namespace, gone: Sequence[str], seconds: float) -> None:
+    """Wait until no process has a namespace's embedded collection open, which was removed, and see that none of them
+    left anything there.
+
+    Raises:
+        OpenElsewhereError: one still has it.
+        OSError: what is there can't be removed.
+    """
+    lock, until = ProcessLock(chroma_lock(layout, namespace)), time.monotonic() + seconds
+    while not lock.acquire(wait=False):
+        if time.monotonic() > until:
+            raise OpenElsewhereError(gone)
+        time.sleep(_PAUSE)
+    try:
+        _remove(chroma_folder(layout, namespace))
+    finally:
+        lock.release()
 
 
 def _own_names(client: Any, layout: Layout, namespace: Namespace) -> Iterator[str]:

@@ -12,7 +12,7 @@ from typing import Any
 from langmem_plus.erasure import Choose, EraseReceipt, Erasure, kind_of
 from langmem_plus.errors import InvalidValueError
 from langmem_plus.store.markdown.contents import HeldFile, newest, other_files, read_contents
-from langmem_plus.store.markdown.erasing import Step, begin, end, finish, remove_file, remove_tree
+from langmem_plus.store.markdown.erasing import Step, begin, drop, end, finish, remove_file, remove_tree
 from langmem_plus.store.markdown.files import Namespace
 from langmem_plus.store.markdown.frontmatter import render
 from langmem_plus.store.markdown.layout import LABEL_FILE, Layout, namespace_id, role_of
@@ -76,6 +76,7 @@ def _erase_chosen(
         except OSError:
             journal.unlink(missing_ok=True)
             raise
+    drop(layout, room, receipt)
     room.edited(namespace)  # what was rewritten has no version in git now
     return journal
 
@@ -157,6 +158,7 @@ def _erase_below(layout: Layout, rooms: Rooms, prefix: Namespace, receipt: Erase
             with rooms.locked([namespace]) as (room,):
                 _note(room, receipt)
                 finish(layout, journal, room, receipt)
+            drop(layout, room, receipt)
         end(layout, journal, receipt)
     else:
         receipt.miss(f"{layout.folder(prefix)}: somebody keeps writing there; stop them and erase again")

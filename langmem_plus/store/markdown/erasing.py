@@ -19,6 +19,7 @@ from typing import Any
 from langmem_plus.erasure import EraseReceipt
 from langmem_plus.errors import StoreError
 from langmem_plus.store.markdown import pending
+from langmem_plus.store.markdown.chroma import OpenElsewhereError, chroma_folder
 from langmem_plus.store.markdown.files import Namespace, flush_folder, write_file
 from langmem_plus.store.markdown.forgetting import forget_in_history
 from langmem_plus.store.markdown.index import Index
@@ -122,11 +123,25 @@ def finish(layout: Layout, journal: Path, room: OpenNamespace, receipt: EraseRec
         flush_folders((room.folder / path).parent for path, _ in steps)
         _clean_databases(layout, room, receipt)
     _clear_journal(layout, room.namespace, receipt)
-    try:
-        receipt.count("collection", len(room.drop_collections()))
-    except OSError as error:
-        receipt.miss(f"the collection of {room.namespace} in Chroma: {error}")
     room.look_again()
+
+
+def drop(layout: Layout, room: OpenNamespace, receipt: EraseReceipt) -> None:
+    """Remove the collection in Chroma of a namespace, which the caller doesn't hold any more: whoever fills it needs
+    the namespace to come to an end.
+    """
+    try:
+        gone: Sequence[str] = room.drop_collections()
+    except OSError as error:
+        gone = error.gone if isinstance(error, OpenElsewhereError) else ()
+        receipt.miss(f"the collection of {room.namespace} in Chroma: {error}")
+    receipt.count("collection", len(gone))
+    for place in gone:
+        if place != str(chroma_folder(layout, room.namespace)):
+            receipt.miss(
+                f"the Chroma server {place.split(' ')[0]}: the collection is gone, but its files may keep bytes of it; "
+                "stop it, and run `chroma vacuum --path` with its folder"
+            )
 
 
 # files

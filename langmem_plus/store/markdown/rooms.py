@@ -105,6 +105,7 @@ class Rooms:
         for namespace in touched:  # one after another: a user may have more of them than files can be open
             with self.locked([namespace]) as (room,):
                 erasing.finish(self._layout, journal, room, receipt)
+            erasing.drop(self._layout, room, receipt)
         erasing.end(self._layout, journal, receipt)
         logger.warning("finished an erasure in %s that a crash had interrupted", touched)
         for missed in receipt.unreached:
