@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import secrets
 import sqlite3
@@ -12,8 +13,10 @@ from typing import Any, Literal
 
 from langmem_plus.errors import StoreError
 
+logger = logging.getLogger(__name__)
+
 # Raised whenever the tables, the tokens or the descriptions change: an index of another version is built anew.
-VERSION = 3
+VERSION = 4
 # Dropped versions that are remembered for those who follow the changes.
 REMEMBERED_DROPS = 10_000
 # Beside an index that holds, or held, something that expires.
@@ -23,7 +26,7 @@ _CACHE = 512  # kilobytes of pages that each of a namespace's databases keeps in
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS items(
   id INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL UNIQUE, path TEXT NOT NULL UNIQUE,
-  inode INTEGER NOT NULL, size INTEGER NOT NULL, mtime INTEGER NOT NULL,
+  inode INTEGER NOT NULL, size INTEGER NOT NULL, mtime INTEGER NOT NULL, ctime INTEGER NOT NULL,
   value TEXT NOT NULL, created_at TEXT NOT NULL, updated_at TEXT NOT NULL, indexing TEXT,
   role TEXT, status TEXT, thread_id TEXT, place TEXT, born INTEGER NOT NULL, pending INTEGER NOT NULL, last_scores TEXT,
   ttl REAL, expires_at TEXT, ends_at TEXT, deadline TEXT
@@ -36,8 +39,8 @@ CREATE TABLE IF NOT EXISTS gone(seq INTEGER PRIMARY KEY AUTOINCREMENT, id INTEGE
 CREATE TABLE IF NOT EXISTS chunks(item INTEGER NOT NULL, ordinal INTEGER NOT NULL, hash BLOB NOT NULL,
   text TEXT NOT NULL, PRIMARY KEY(item, ordinal)) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS chunks_hash ON chunks(hash);
-CREATE TABLE IF NOT EXISTS skipped(path TEXT PRIMARY KEY, inode INTEGER, size INTEGER, mtime INTEGER, reason TEXT,
-  detail TEXT);
+CREATE TABLE IF NOT EXISTS skipped(path TEXT PRIMARY KEY, inode INTEGER, size INTEGER, mtime INTEGER, ctime INTEGER,
+  reason TEXT, detail TEXT);
 CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5(tokens, tokenize='ascii');
 CREATE VIRTUAL TABLE IF NOT EXISTS windows USING fts5(tokens, tokenize='ascii');
 CREATE VIRTUAL TABLE IF NOT EXISTS vocabulary USING fts5vocab(words, 'row');
@@ -49,8 +52,13 @@ CREATE VIRTUAL TABLE temp.windows_postings USING fts5vocab(main, windows, instan
 """
 _VECTORS = """CREATE TABLE IF NOT EXISTS paid.vectors(model TEXT NOT NULL, hash BLOB NOT NULL, vector BLOB NOT NULL,
   PRIMARY KEY(model, hash)) WITHOUT ROWID"""
+# How far reads prolonged the time that a file tells. The index knows, too, but that may be deleted.
+_PROLONGED = """CREATE TABLE IF NOT EXISTS paid.prolonged(key BLOB PRIMARY KEY, ttl REAL NOT NULL,
+  expires_at TEXT NOT NULL, until TEXT NOT NULL) WITHOUT ROWID"""
 # SQLite's names for errors that tell of the disk or of other users, not of a broken database.
 _OUTSIDE = ("SQLITE_FULL", "SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM", "SQLITE_AUTH", "SQLITE_NOMEM")
+# The disk gives or takes nothing; but for those that tell of a file that is shorter than it should be, or damaged.
+_IO, _DAMAGE = "SQLITE_IOERR", ("SQLITE_IOERR_SHORT_READ", "SQLITE_IOERR_DATA", "SQLITE_IOERR_CORRUPTFS")
 _BUSY = ("SQLITE_BUSY", "SQLITE_LOCKED")
 
 
@@ -71,7 +79,8 @@ def from_sql(value: Any) -> Any:
 
 def is_outside(error: sqlite3.Error) -> bool:
     """Whether the disk is full or can't be written, and the database itself may be sound."""
-    return str(getattr(error, "sqlite_errorname", "")).startswith(_OUTSIDE)
+    name = str(getattr(error, "sqlite_errorname", ""))
+    return name.startswith(_OUTSIDE) or (name.startswith(_IO) and name not in _DAMAGE)
 
 
 def is_busy(error: sqlite3.Error) -> bool:
@@ -139,6 +148,7 @@ class Connection:
         self.db.execute("PRAGMA paid.synchronous=NORMAL")
         self.db.execute(f"PRAGMA paid.cache_size=-{_CACHE}")
         self.db.execute(_VECTORS)
+        self.db.execute(_PROLONGED)
         self.db.execute("SELECT 1 FROM paid.vectors LIMIT 1").fetchone()
 
     def _copy_vectors(self, vectors: Path) -> None:
@@ -146,10 +156,12 @@ class Connection:
             self.db.execute("DETACH paid")
         self.db.execute("ATTACH ':memory:' AS paid")
         self.db.execute(_VECTORS)
+        self.db.execute(_PROLONGED)
         if vectors.exists():
             with contextlib.suppress(sqlite3.Error):  # unreadable vectors are embedded again
                 self.db.execute("ATTACH ? AS kept", (f"{vectors.absolute().as_uri()}?mode=ro&immutable=1",))
                 self.db.execute("INSERT INTO paid.vectors SELECT * FROM kept.vectors")
+                self.db.execute("INSERT INTO paid.prolonged SELECT * FROM kept.prolonged")
 
     def note_mortals(self) -> None:
         """Note beside the index, for those who don't open it, that something in it expires."""
@@ -203,6 +215,16 @@ class Connection:
             if self.db.in_transaction:
                 self.db.execute("ROLLBACK")
             raise
+
+    @contextlib.contextmanager
+    def suppressing_outside(self) -> Iterator[None]:
+        """For what can be done without: where the disk is full or can't be written, it is left."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            if not is_outside(error):
+                raise
+            logger.warning("some of what is derived can't be kept now: %s", error)
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[None]:

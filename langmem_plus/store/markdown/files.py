@@ -7,13 +7,14 @@ goes when all of them are written and indexed; what a crash leaves there is carr
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import logging
 import os
 import time
 import uuid
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,20 +27,26 @@ Namespace = tuple[str, ...]
 
 # Nobody writes one file for so long: its writer is gone.
 _STALE_SECONDS = 3600.0
+# What this process has flushed once: folders with those above them, and label files; each with its inode.
+_settled: dict[str, int] = {}
 
 
 @dataclass(frozen=True)
 class Stamp:
-    """What tells that a file has changed."""
+    """What tells that a file may have changed. Programs can keep a file's ``mtime`` as it was, but not its ``ctime``; a
+    link or a change of its rights alters that, too, so it only asks for another look at the content.
+    """
 
     inode: int
     size: int
     mtime: int
+    ctime: int = 0
 
     @staticmethod
     def of(stat: os.stat_result) -> Stamp:
         """The stamp of a file."""
-        return Stamp(stat.st_ino, stat.st_size, stat.st_mtime_ns)
+        ctime = 0 if os.name == "nt" else stat.st_ctime_ns  # there it is the time of its making
+        return Stamp(stat.st_ino, stat.st_size, stat.st_mtime_ns, ctime)
 
 
 @dataclass(frozen=True)
@@ -51,24 +58,32 @@ class Action:
     content: str | None
 
 
-def write_file(path: Path, content: bytes, *, durable: bool) -> Stamp:
+def write_file(path: Path, content: bytes, *, durable: bool, by_way_of: Path | None = None) -> Stamp:
     """Replace a file's content in one step; with ``durable`` the disk has it before this returns.
+
+    Args:
+        path: the file.
+        content: what is to be in it.
+        durable: whether to wait for the disk.
+        by_way_of: the folder in which it is written until it is whole, where its own one is tidied by nobody.
 
     Raises:
         StoreError: the disk is full or the folder can't be written; the file is as it was.
     """
+    folder = by_way_of or path.parent
     try:
         try:
-            return _replace(path, content, durable)
+            return _replace(path, content, durable, folder)
         except FileNotFoundError:
-            _make_folder(path.parent, durable)
-            return _replace(path, content, durable)
+            for needed in (path.parent, folder):
+                _make_folder(needed)
+            return _replace(path, content, durable, folder)
     except OSError as error:
         raise _refused(path, error) from error
 
 
-def _replace(path: Path, content: bytes, durable: bool) -> Stamp:
-    temporary = path.with_name(temporary_name())
+def _replace(path: Path, content: bytes, durable: bool, folder: Path) -> Stamp:
+    temporary = folder / temporary_name()
     handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     try:
         with open(handle, "wb") as file:  # noqa: PTH123 - it takes over the handle
@@ -76,7 +91,7 @@ def _replace(path: Path, content: bytes, durable: bool) -> Stamp:
             file.flush()
             if durable:
                 os.fsync(handle)
-            stamp = Stamp.of(os.fstat(handle))
+            written = Stamp.of(os.fstat(handle))
         temporary.replace(path)
     except BaseException:
         with contextlib.suppress(OSError):
@@ -84,7 +99,17 @@ def _replace(path: Path, content: bytes, durable: bool) -> Stamp:
         raise
     if durable:
         flush_folder(path.parent)
-    return stamp
+        _settle(path.parent)
+    return _renamed(path, written)
+
+
+def _renamed(path: Path, written: Stamp) -> Stamp:
+    """The stamp of a file that got its name, which changes its ``ctime``, unless somebody has written there since."""
+    try:
+        stamp = Stamp.of(os.stat(path))  # noqa: PTH116 - once a write, so the cheapest call
+    except OSError:
+        return written
+    return stamp if replace(stamp, ctime=written.ctime) == written else written
 
 
 def _refused(path: Path, error: OSError) -> StoreError:
@@ -94,20 +119,42 @@ def _refused(path: Path, error: OSError) -> StoreError:
     )
 
 
-def _make_folder(folder: Path, durable: bool) -> None:
-    """Make a folder and those above it; a folder is only there for good when the one above it has been flushed."""
-    missing = [parent for parent in (folder, *folder.parents) if not parent.exists()]
+def is_full(error: StoreError) -> bool:
+    """Whether a file couldn't be written for want of room."""
+    return isinstance(error.__cause__, OSError) and error.__cause__.errno in (errno.ENOSPC, errno.EDQUOT)
+
+
+def _make_folder(folder: Path) -> None:
+    for parent in (folder, *folder.parents):
+        if parent.exists():
+            break
+        _settled.pop(str(parent), None)  # a new one may get the old one's inode
     folder.mkdir(parents=True, exist_ok=True)
-    if durable:
-        for made in missing:
+
+
+def _settle(folder: Path) -> None:
+    """Flush the folders above one: until then it isn't there for good, and who made it may have died before, or not
+    have cared. What this process did once isn't done again.
+    """
+    for made in (folder, *folder.parents):
+        inode = made.stat().st_ino
+        if _settled.get(str(made)) == inode:
+            return
+        try:
             flush_folder(made.parent)
+        except OSError as error:  # not ours to open, so it was there long before
+            logger.debug("%r isn't flushed: %s", str(made.parent), error)
+        _settled[str(made)] = inode
 
 
 def flush_folder(folder: Path) -> None:
     """Flush a folder's own entries to the disk; Windows does so by itself."""
-    if os.name == "nt":
-        return
-    handle = os.open(folder, os.O_RDONLY)
+    if os.name != "nt":
+        _flush(folder)
+
+
+def _flush(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
     finally:
@@ -137,12 +184,19 @@ def carried_out(layout: Layout, actions: Sequence[Action], *, durable: bool) -> 
             stamps.append(_carry_out(layout, action, durable))
     except BaseException:
         if _undo(before, durable):
-            journal.unlink(missing_ok=True)
+            _remove_journal(journal, durable)
         raise
     try:
         yield stamps
     finally:
-        journal.unlink(missing_ok=True)
+        _remove_journal(journal, durable)
+
+
+def _remove_journal(journal: Path, durable: bool) -> None:
+    """With ``durable`` it is gone for good: one that a power cut brought back could undo what was written since."""
+    journal.unlink(missing_ok=True)
+    if durable:
+        flush_folder(journal.parent)
 
 
 def _read(path: Path) -> bytes | None:
@@ -159,6 +213,8 @@ def _undo(before: Sequence[tuple[Path, bytes | None]], durable: bool) -> bool:
         try:
             if content is None:
                 path.unlink(missing_ok=True)
+                if durable:
+                    flush_folder(path.parent)
             elif _read(path) != content:
                 write_file(path, content, durable=durable)
         except OSError as error:
@@ -179,11 +235,19 @@ def _carry_out(layout: Layout, action: Action, durable: bool) -> Stamp | None:
         except OSError as error:
             raise _refused(path, error) from error
         return None
-    for file, label in layout.label_files(action.namespace):
-        kept = label.encode("utf-8", "surrogatepass")
-        if not file.exists() or file.read_bytes() != kept:
-            write_file(file, kept, durable=durable)
+    _keep_labels(layout, action.namespace, durable)
     return write_file(path, action.content.encode(), durable=durable)
+
+
+def _keep_labels(layout: Layout, namespace: Namespace, durable: bool) -> None:
+    for file, label in layout.label_files(namespace):
+        kept = label.encode("utf-8", "surrogatepass")
+        if _read(file) != kept:
+            # A folder above may be no namespace, and nobody would look there for what a crash left half-written.
+            write_file(file, kept, durable=durable, by_way_of=layout.folder(namespace))
+        elif durable and os.name != "nt" and _settled.get(str(file)) != (inode := file.stat().st_ino):
+            _flush(file)
+            _settled[str(file)] = inode
 
 
 # the journal: one line with the namespaces, one with the steps
@@ -239,5 +303,5 @@ def replay(layout: Layout, journal: Path, *, durable: bool) -> None:
         file = layout.folder(action.namespace) / path
         if not file.exists() or file.stat().st_mtime_ns <= began:
             _carry_out(layout, action, durable)
-    journal.unlink(missing_ok=True)
+    _remove_journal(journal, durable)
     logger.warning("finished a batch of %d steps that a crash had interrupted", len(steps or []))

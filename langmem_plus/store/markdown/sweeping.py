@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import concurrent.futures
 import contextlib
+import datetime as dt
 import json
 import logging
 import os
 import threading
 import weakref
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from langmem_plus.errors import InvalidValueError, StoreError
@@ -50,11 +51,19 @@ class Reads:
         for namespace, (room, keys) in self._keys.items():
             now = self._expiry.clock()
             try:
-                room.use(lambda index, keys=keys, now=now: expiring.prolong(index, keys, now))  # type: ignore[misc]
+                left = room.use(lambda index, room=room, keys=keys, now=now: _prolong(room, index, keys, now))  # type: ignore[misc]
             except StoreError as error:
                 logger.warning("reading couldn't prolong what expires in %s: %s", namespace, error)
             else:
                 self._expiry.prolonged.add(namespace)
+                if left:
+                    self._expiry.unnoted.setdefault(namespace, {}).update({note[0]: note for note in left})
+
+
+def _prolong(room: OpenNamespace, index: Index, keys: Sequence[str], now: dt.datetime) -> list[expiring.Note]:
+    if index.in_memory and not index.count():  # it has just taken the place of one on disk
+        room.follow(index)
+    return expiring.prolong(index, keys, now)
 
 
 def flush(engine: Engine, namespaces: Collection[Namespace]) -> None:
@@ -76,6 +85,8 @@ def _held(engine: Engine, namespace: Namespace) -> Iterator[OpenNamespace]:
             raise InterruptedBatchError(namespace)
         room.look_again()
         room.count()
+        if notes := engine.expiry.unnoted.get(namespace):
+            room.use(lambda index: expiring.catch_up(index, notes.values()))
         yield room
 
 
@@ -93,9 +104,10 @@ def _flush(engine: Engine, namespace: Namespace) -> None:
                     for action, stamp in zip(actions, stamps, strict=True):
                         if stamp is not None:
                             index.restamp(action.path, stamp)
-                    expiring.set_expiry(index, [(row.key, until) for row, until in rows])
+                    expiring.set_expiry(index, [(row.key, until) for row, until in rows], engine.expiry.now())
 
             room.use(note)
+        engine.expiry.unnoted.pop(namespace, None)
 
 
 def _entry(row: Row, until: str) -> Entry:

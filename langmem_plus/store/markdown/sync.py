@@ -69,12 +69,12 @@ def _beside(folder: Path) -> list[os.DirEntry[str]]:
         return []
 
 
-def bring_in_step(index: Index, folder: Path, namespace: Namespace, fields: Sequence[str] | None) -> bool:
+def bring_in_step(index: Index, folder: Path, namespace: Namespace, fields: Sequence[str] | None) -> bool | None:
     """Read what changed on disk into the index; unchanged files are not opened. The caller holds the lock,
     unless the index is in memory.
 
     Returns:
-        Whether anything changed.
+        Whether anything changed; None where files were read that say what they said before.
 
     Raises:
         OSError: a folder can't be read; the index is as it was.
@@ -84,12 +84,16 @@ def bring_in_step(index: Index, folder: Path, namespace: Namespace, fields: Sequ
     vanished = [path for path in known if path not in on_disk]
     if not changed and not vanished:
         return False
+    edited = {path for path in changed if not _is_touched(known.get(path), on_disk[path])}
     # A file that lost against another of the same id may be the only one now.
-    losers = {path for path, (reason, _) in index.skipped().items() if reason == DUPLICATE and path in on_disk}
+    skipped = index.skipped()
+    losers = {path for path, (reason, _) in skipped.items() if reason == DUPLICATE and path in on_disk}
     with index.writing():
-        reads = _read_all(index, folder, namespace, fields, {path: on_disk[path] for path in sorted(changed | losers)})
+        todo = {path: on_disk[path] for path in sorted(changed | losers)}
+        reads = _read_all(index, folder, namespace, fields, todo, skipped)
         rivals = _rivals(reads, index) & (on_disk.keys() - changed - losers)
-        reads += _read_all(index, folder, namespace, fields, {path: on_disk[path] for path in sorted(rivals)})
+        todo = {path: on_disk[path] for path in sorted(rivals)}
+        reads += _read_all(index, folder, namespace, fields, todo, skipped)
         reads.sort(key=lambda read: read.rank)
         best = {read.entry.key: read for read in reads}
         written = [_take(index, read) for read in best.values()]
@@ -97,16 +101,28 @@ def bring_in_step(index: Index, folder: Path, namespace: Namespace, fields: Sequ
             better = best[read.entry.key].path
             if better != read.path:
                 index.skip(read.path, read.stamp, DUPLICATE, f"it has the same id as {better}, which is newer")
-                if not changed.isdisjoint((read.path, better)):
+                if read.path not in skipped or not edited.isdisjoint((read.path, better)):
                     logger.warning(_SAME_ID, str(folder / read.path), better)
         for path in vanished:
             index.remove_path(path)
         write_windows(index, [row for row in written if row is not None])
-    return True
+    if edited or vanished or any(row is not None for row in written) or index.skipped() != skipped:
+        return True
+    return None
+
+
+def _is_touched(before: Stamp | None, now: Stamp) -> bool:
+    """Whether a file may be as it was: it was linked, or its rights were changed, or its ``mtime`` was put back."""
+    return before is not None and replace(before, ctime=now.ctime) == now
 
 
 def _read_all(
-    index: Index, folder: Path, namespace: Namespace, fields: Sequence[str] | None, stamps: Mapping[str, Stamp]
+    index: Index,
+    folder: Path,
+    namespace: Namespace,
+    fields: Sequence[str] | None,
+    stamps: Mapping[str, Stamp],
+    skipped: Mapping[str, tuple[str, str]],
 ) -> list[_Read]:
     reads = []
     for path, stamp in stamps.items():
@@ -119,7 +135,8 @@ def _read_all(
             index.remove_path(path)
         except Exception as error:  # noqa: BLE001 - one file, whatever is in it, never takes the others with it
             reason = str(error) if isinstance(error, UnreadableFileError) else f"it can't be read: {error}"
-            logger.warning("the memory file %r was left out: %s", str(folder / path), reason)
+            if skipped.get(path) != (UNREADABLE, reason):
+                logger.warning("the memory file %r was left out: %s", str(folder / path), reason)
             index.skip(path, stamp, UNREADABLE, reason)
         else:
             if entry.removed_at is None:
