@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import functools
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 import numpy as np
@@ -72,13 +72,32 @@ class Leg:
 
 @dataclass(frozen=True)
 class Fused:
-    """One order over all legs: row ``order[i]`` of the concatenated legs is the i-th best."""
+    """One order over all legs.
 
-    order: Ids
+    Attributes:
+        rows: the rows of the concatenated legs that were found, in the order of equals.
+        score, words, dense, cosine: of every row.
+    """
+
+    rows: Ids
     score: Floats
     words: Floats
     dense: Floats
     cosine: Floats
+
+    @property
+    def order(self) -> Ids:
+        """All rows that were found, best first."""
+        return self.best(len(self.rows))
+
+    def best(self, count: int) -> Ids:
+        """The first ``count`` of `order`, without sorting the others."""
+        score, rows = self.score[self.rows], self.rows
+        if count < len(rows) // 4:
+            least = np.partition(score, len(score) - count)[len(score) - count] if count else np.inf
+            near = score >= least
+            score, rows = score[near], rows[near]
+        return rows[np.argsort(-score, kind="stable")[:count]]
 
 
 def share_of_best(scores: Floats) -> Floats:
@@ -88,9 +107,9 @@ def share_of_best(scores: Floats) -> Floats:
 
     Source: Bruch, Gai, Ingber (2023), "theoretical" min-max scaling.
     """
-    known = np.where(np.isfinite(scores), np.maximum(scores, 0), 0)
+    known = np.fmax(scores, np.float32(0))  # 0 also for what is missing
     best = known.max(initial=0)
-    return (known / best if best > 0 else known).astype(np.float32)
+    return (known / best if best > 0 else known).astype(np.float32, copy=False)
 
 
 def reciprocal_ranks(scores: Floats, k: int) -> Floats:
@@ -120,32 +139,39 @@ def fuse(
 
     Source: Bruch, Gai, Ingber (2023), "An Analysis of Fusion Functions for Hybrid Retrieval".
     """
-    words, windows, cosine, window_cosine = (
-        np.concatenate([getattr(leg, name) for leg in legs]) if legs else np.empty(0, np.float32)
-        for name in ("words", "windows", "cosine", "window_cosine")
-    )
+    leg = legs[0] if len(legs) == 1 else _joined(legs)
+    words, cosine = leg.words, leg.cosine
     if ranking == "dense":
-        rows = np.flatnonzero(np.isfinite(cosine))
-        order = rows[np.argsort(-cosine[rows], kind="stable")]
-        return Fused(order.astype(np.int64), cosine, share_of_best(words), share_of_best(cosine), cosine)
+        return Fused(np.flatnonzero(np.isfinite(cosine)), cosine, share_of_best(words), share_of_best(cosine), cosine)
 
     scale: Callable[[Floats], Floats] = (
         share_of_best if fusion == "convex" else functools.partial(reciprocal_ranks, k=rrf_k)
     )
 
-    def two_views(alone: Floats, window: Floats) -> Floats:
-        return (1 - window_weight) * scale(alone) + window_weight * scale(window)
+    def two_views(alone: Floats, window: Floats) -> tuple[Floats, Floats]:
+        own = scale(alone)
+        return own, own if window is alone else (1 - window_weight) * own + window_weight * scale(window)
 
-    keyword, dense = two_views(words, windows), two_views(cosine, window_cosine)
-    weight = dense_weight if np.isfinite(cosine).any() else 0.0
-    if not np.isfinite(words).any():
+    (own_words, keyword), (own_dense, dense) = two_views(words, leg.windows), two_views(cosine, leg.window_cosine)
+    has_words, has_dense = np.isfinite(words), np.isfinite(cosine)
+    weight = dense_weight if has_dense.any() else 0.0
+    if not has_words.any():
         weight = 1.0
     score = weight * dense + (1 - weight) * keyword
     if fusion == "rrf":
         score = score * (rrf_k + 1)
-    rows = np.flatnonzero(np.isfinite(words) | np.isfinite(windows) | np.isfinite(cosine))
-    order = rows[np.argsort(-score[rows], kind="stable")]
-    return Fused(order.astype(np.int64), score.astype(np.float32), share_of_best(words), share_of_best(cosine), cosine)
+        own_words, own_dense = share_of_best(words), share_of_best(cosine)
+    found = has_words | has_dense
+    if leg.windows is not words:
+        found |= np.isfinite(leg.windows)
+    return Fused(np.flatnonzero(found), score.astype(np.float32, copy=False), own_words, own_dense, cosine)
+
+
+def _joined(legs: list[Leg]) -> Leg:
+    """All rows of all legs."""
+    if not legs:
+        return Leg.empty()
+    return Leg(*(np.concatenate([getattr(leg, field.name) for leg in legs]) for field in fields(Leg)))
 
 
 _OPERATORS: dict[str, Callable[[Any, Any], bool]] = {

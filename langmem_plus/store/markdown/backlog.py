@@ -91,6 +91,8 @@ def find_needs(
     if not embedder.breaker.resting():
         pausing = embedder.refused.pausing()
         for room in searched:
+            if room.waits_for_nothing():
+                continue
             if expect is not None and room.look(_rest, 0) - len(pausing) > limit - len(backlog):
                 expect(room.namespace)
                 continue

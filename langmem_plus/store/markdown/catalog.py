@@ -67,14 +67,18 @@ class Catalog:
         self._threads: dict[str, list[tuple[str, int, int]]] = {}
         self._thread_of: dict[int, str] = {}
         self._vectors: _Column | None = None
-        self._vector_rows = _Column(np.int64)
+        self._vector_rows, self._has_vector = _Column(np.int64), _Column(np.bool_)
         self._by_row: tuple[Ids, Ids] | None = None
         self.epoch = object()  # changes whenever the rows and the vectors are counted anew
         self._waiting: dict[bytes, list[int]] = {}
         self._seen_vectors: int | None = None
         self._next_look = self._look_began = 0.0
         self._dead = 0
-        self.words, self.windows = Keywords("words"), Keywords("windows")
+        self.words = Keywords("words")
+        self.windows = Keywords("windows", self.words)
+        self._lined_up = self._several_each = False  # whether any turn has a neighbour, any item several vectors
+        self._seen: object = None
+        self.has_mortals = False  # whether anything may expire
 
     @property
     def waiting(self) -> list[bytes]:
@@ -93,6 +97,10 @@ class Catalog:
         """As many as `waiting` gives, or some more: those of items that are gone may be among them."""
         return len(self._waiting)
 
+    def is_current(self, index: Index) -> bool:
+        """Whether nothing can have changed in the index since it was read."""
+        return self._seen == index.state()
+
     def refresh(self, index: Index, size: int | None = None) -> None:
         """Read what changed in the index since the last time.
 
@@ -106,8 +114,8 @@ class Catalog:
                 self._clear()
             self._size = size
         with index.reading():  # one state, or what is written meanwhile would be read twice
-            position = index.position()
-            if position != self._position:
+            state = index.state()
+            if state != self._seen and (position := index.position()) != self._position:
                 dropped = index.dropped(self._position[1])
                 if dropped is None or self._dead > max(_DEAD, len(self._ids.view) // 2):
                     self._clear()  # as good as new, without the dead versions
@@ -119,7 +127,8 @@ class Catalog:
                 size, new = len(self._ids.view), [outline[0] for outline in outlines]
                 self.words.follow(index, self, size, new, gone)
                 self.windows.follow(index, self, size, [*new, *self.ids(lined_up).tolist()], gone)
-                self._position = position
+                self._position, self.has_mortals = position, index.has_mortals()
+            self._seen = state
             arrived = index.vectors.take_arrived()
             if self._waiting and self.model is not None:
                 self._take(index, self.model, self._waiting if self._others_wrote(index) else arrived)
@@ -167,6 +176,7 @@ class Catalog:
             self._codes[name].extend([names.setdefault(value, len(names)) for value in values])
         self._ids.extend([outline[0] for outline in outlines])
         self._alive.extend(np.ones(len(outlines), np.bool_))
+        self._has_vector.extend(np.zeros(len(outlines), np.bool_))
         for column in (self._before, self._after):
             column.extend(np.full(len(outlines), -1, np.int64))
         touched: set[str] = set()
@@ -184,6 +194,7 @@ class Catalog:
             turns = sorted(turn for turn in self._threads[thread] if alive[turn[2]])
             self._threads[thread] = turns
             rows = np.asarray([turn[2] for turn in turns], np.int64)
+            self._lined_up |= len(rows) > 1
             self._before.view[rows] = np.concatenate(([-1], rows[:-1]))[: len(rows)]
             self._after.view[rows] = np.concatenate((rows[1:], [-1]))[: len(rows)]
             lined_up.append(rows)
@@ -210,6 +221,9 @@ class Catalog:
         if self._vectors is None:
             self._vectors = _Column(np.float32, self._size)
         self._by_row = None
+        has = self._has_vector.view
+        self._several_each = self._several_each or len({*rows}) < len(rows) or bool(has[rows].any())
+        has[rows] = True
         self._vectors.extend(np.frombuffer(b"".join(vectors), "<f4"))
         self._vector_rows.extend(rows)
 
@@ -226,10 +240,11 @@ class Catalog:
         else is for the caller to check on the values. Items with an id among ``apart_from`` are left out.
         """
         allowed = self._alive.view.copy()
-        out = self.rows_of(apart_from)
-        allowed[out[out >= 0]] = False
-        for name, column in self._codes.items():
-            wanted = (condition or {}).get(name)
+        if len(apart_from):
+            out = self.rows_of(apart_from)
+            allowed[out[out >= 0]] = False
+        for name, column in self._codes.items() if condition else ():
+            wanted = condition.get(name) if condition else None
             equal, different = (wanted, None) if isinstance(wanted, str) else (None, None)
             if isinstance(wanted, Mapping):
                 equal, different = wanted.get("$eq"), wanted.get("$ne")
@@ -283,8 +298,14 @@ class Catalog:
         else:
             slots = self._slots(self._with_neighbours(among))
             owners, similarity = self._vector_rows.view[slots], self._vectors.view[slots] @ query
-        best[owners] = -np.inf
-        np.maximum.at(best, owners, similarity)
+        if self._several_each:
+            best[owners] = -np.inf
+            np.maximum.at(best, owners, similarity)
+        else:
+            best[owners] = similarity
+        if not self._lined_up and among is None:
+            best = best[rows]
+            return best, best
         total, weight = best[rows].copy(), np.ones(len(rows), np.float32)
         for column in (self._before, self._after):
             neighbour = column.view[rows]
@@ -322,6 +343,10 @@ class Catalog:
             return {}
         by_row, sorted_rows = self._sorted()
         rows = self.rows_of(ids)
+        if not self._several_each:
+            places = np.minimum(np.searchsorted(sorted_rows, rows), len(sorted_rows) - 1)
+            there = sorted_rows[places] == rows
+            return dict(zip(np.asarray(ids)[there].tolist(), self._vectors.view[by_row[places[there]]], strict=True))
         found: dict[int, Floats] = {}
         for row_id, row, low, high in zip(
             ids, rows, np.searchsorted(sorted_rows, rows), np.searchsorted(sorted_rows, rows, "right"), strict=True

@@ -16,15 +16,16 @@ from langmem_plus.errors import StoreError
 from langmem_plus.store.markdown.connection import MORTALS, OutdatedIndexError, explain, is_busy, is_outside
 from langmem_plus.store.markdown.files import Namespace
 from langmem_plus.store.markdown.index import Index
-from langmem_plus.store.markdown.layout import Layout, namespace_id
+from langmem_plus.store.markdown.layout import Layout, namespace_id, temporary_name
 from langmem_plus.store.markdown.locks import ProcessLock
 
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-# An index that had to be kept in memory tries the disk again after so long.
+# An index that had to be kept in memory tries the disk again after so long, where there is so much room.
 _MEMORY_SECONDS = 60.0
+_ROOM_BYTES = 1 << 20
 # Times that a job is run when its index is broken or removed under it: somebody may be clearing the folder just now.
 _TRIES = 5
 _PAUSE = 0.01
@@ -146,8 +147,26 @@ class Database:
         """After a fork, in the child."""
         self._process_lock.leave_to_parent()
 
-    def use(self, job: Callable[[Index], T]) -> T:
-        """Run a job on the index. A broken or lost index is built anew, and the job run once more.
+    def glance(self, job: Callable[[Index], bool]) -> bool:
+        """What a quick job says of the index as it stands open; False where none does, or where somebody else is using
+        it.
+        """
+        if not self._lock.acquire(blocking=False):
+            return False
+        try:
+            return self._index is not None and job(self._index)
+        except sqlite3.Error:
+            return False  # `use` finds out what is wrong
+        finally:
+            self._lock.release()
+
+    def use(self, job: Callable[[Index], T], *, hint: bool = False) -> T:
+        """Run a job on the index. A broken or lost index is built anew, and the job run once more; so it is where the
+        disk is full or can't be written: then one in memory, made from the files, stands in until there is room again.
+
+        Args:
+            job: what to do.
+            hint: what it writes can be done without: that is no reason to leave the index on disk.
 
         Raises:
             StoreError: the index is busy for longer than its time-out, or can't be built.
@@ -160,8 +179,13 @@ class Database:
                     if isinstance(error, sqlite3.ProgrammingError):
                         raise
                     lost = self._index is not None and self._index.condition() != "current"
-                    if not again or (not lost and (is_busy(error) or is_outside(error))):
+                    outside = not lost and is_outside(error)
+                    stays = hint or self._index is None or self._index.in_memory
+                    if not again or (not lost and is_busy(error)) or (outside and stays):
                         raise explain(error, self._index_file) from error
+                    if outside:
+                        self._leave_the_disk(error)
+                        continue
                     if not lost:
                         outdated = isinstance(error, OutdatedIndexError)
                         kind, level = ("old", logging.INFO) if outdated else ("broken", logging.WARNING)
@@ -173,7 +197,10 @@ class Database:
     def _open(self) -> Index:
         index = self._index
         if index is not None and index.in_memory and time.monotonic() > self._memory_until:
-            self.close()
+            if self._has_room():
+                self.close()
+            else:
+                self._memory_until = time.monotonic() + _MEMORY_SECONDS
         elif index is not None and (condition := index.condition()) != "current":
             if condition == "torn":
                 logger.warning("a log of the index of %s was removed; it is built anew", self._namespace)
@@ -201,12 +228,47 @@ class Database:
                 if isinstance(error, sqlite3.Error) and not is_outside(error):
                     raise
                 if not again:
-                    logger.warning(_IN_MEMORY, self._namespace, error, str(self._index_file.parent))
+                    self._warn(error)
         return self._in_memory()
+
+    def _warn(self, error: Exception) -> None:
+        logger.warning(_IN_MEMORY, self._namespace, error, str(self._index_file.parent))
 
     def _in_memory(self) -> Index:
         self._memory_until = time.monotonic() + _MEMORY_SECONDS
         return Index(None, self._vector_file)
+
+    def _leave_the_disk(self, error: Exception) -> None:
+        """What is written from now on is in the files and in an index in memory; the one on disk is behind, and follows
+        when it is opened again.
+        """
+        self._warn(error)
+        self.close()
+        self._index = self._in_memory()
+        self._opened()
+
+    def _has_room(self) -> bool:
+        """Whether the index could be kept on disk again."""
+        probe = self._index_file.with_name(temporary_name())
+        try:
+            probe.parent.mkdir(parents=True, exist_ok=True)
+            probe.write_bytes(bytes(_ROOM_BYTES))
+        except OSError:
+            return False
+        finally:
+            with contextlib.suppress(OSError):
+                probe.unlink(missing_ok=True)
+        return True
+
+    def make_room(self) -> None:
+        """Give the room of the index on disk to the files: it is derived from them, and stays in memory until there is
+        room for both. The caller holds `locked`.
+        """
+        with contextlib.suppress(OSError):  # what can't be removed gives no room
+            self.close()
+            _remove(self._index_file)
+        self._index = self._in_memory()
+        self._opened()
 
     def _throw_away(self) -> None:
         """Remove a broken index, unless somebody else did so and made another one meanwhile, and the vectors too where

@@ -24,7 +24,7 @@ from langmem_plus.store.markdown.backfill import Backfill
 from langmem_plus.store.markdown.backlog import EmbeddingState, find_needs, measure, wants
 from langmem_plus.store.markdown.companions import Companions
 from langmem_plus.store.markdown.expiring import Expiry, is_immortal
-from langmem_plus.store.markdown.files import Namespace, Stamp, carried_out
+from langmem_plus.store.markdown.files import Namespace, Stamp, carried_out, is_full
 from langmem_plus.store.markdown.indexing import Indexing
 from langmem_plus.store.markdown.layout import Layout
 from langmem_plus.store.markdown.namespace import InterruptedBatchError, OpenNamespace
@@ -32,6 +32,7 @@ from langmem_plus.store.markdown.planning import Step, Write, actions
 from langmem_plus.store.markdown.rooms import Rooms
 from langmem_plus.store.markdown.searching import fields_of, forget, listing, ranking
 from langmem_plus.store.markdown.sweeping import Reads, Sweeper
+from langmem_plus.store.markdown.walks import Walks
 from langmem_plus.store.search import Floats
 
 T = TypeVar("T")
@@ -60,7 +61,7 @@ class Engine:
         self._layout, self._config, self._indexing, self._ranking = layout, config, indexing, ranking
         self._begun = False
         self.layout, self.config, self.expiry = layout, config, expiry
-        self.sweeper = Sweeper(self)
+        self.sweeper, self._walks = Sweeper(self), Walks(layout)
         self.rooms = Rooms(layout, config.open_namespaces, self._open, self._forked)
         self.backfill = Backfill(layout, config, lambda: self.embedder, self.room, self.rooms.finish_interrupted)
         self.approximate = Approximate(layout, config, lambda: self.embedder, self.room)
@@ -90,6 +91,7 @@ class Engine:
         self._indexing.forked()
         self.backfill.forked()
         self.approximate.forked()
+        self._walks.forked()
 
     def settled(self, job: Callable[[], T]) -> T:
         """Run a job; where it meets a batch that a crash left half-done, finish that batch and run the job again."""
@@ -111,6 +113,19 @@ class Engine:
         if not config.embed_in_background:
             return find_needs(batch, searched, self.room, embedder, fields, config.embed_batch)
         return find_needs(batch, searched, self.room, embedder, fields, config.embed_late, self.backfill.expect)
+
+    def fulfil(self, batch: Batch, needs: Needs, condition: tuple[Namespace, Expected] | None = None) -> Vectors:
+        """The vectors that a batch needs. An interrupt while they are made loses no write: it is stored without them,
+        where its condition is met, before the interrupt reaches the caller.
+        """
+        embedder = self.embedder
+        try:
+            return embedder.fulfil(needs) if embedder else Vectors()
+        except KeyboardInterrupt:
+            if batch.writes:
+                self.settled(lambda: self.write(batch, {}, condition))
+                self.wrote(needs, {})
+            raise
 
     def wrote(self, needs: Needs, vectors: Mapping[str, Floats]) -> None:
         """What was written without its vector gets one later."""
@@ -185,7 +200,36 @@ class Engine:
         return True
 
     def carry_out(self, planned: Sequence[tuple[OpenNamespace, Sequence[Step]]], vectors: Mapping[str, Floats]) -> None:
-        """Write the files of what was planned, and index them. The caller holds the namespaces."""
+        """Write the files of what was planned, and index them. The caller holds the namespaces.
+
+        Where only tombstones are written, somebody wants room: on a full disk they get that of the derived indexes.
+        """
+        try:
+            self._carry_out(planned, vectors)
+        except StoreError as error:
+            if not is_full(error) or not all(step.entry.is_tombstone for _, steps in planned for step in steps):
+                raise
+            for room, _ in planned:
+                room.make_room()
+            self._carry_out(planned, vectors)
+
+    def removed(self, namespace: Namespace, job: Callable[[], T]) -> T:
+        """Run a job that removes something at and below a namespace. A full disk is a reason for it: what it has to
+        write first gets the room of the derived indexes there.
+        """
+        try:
+            return self.settled(job)
+        except StoreError as error:
+            if not is_full(error):
+                raise
+            for room in self.below(namespace):
+                with room.locked():
+                    room.make_room()
+            return self.settled(job)
+
+    def _carry_out(
+        self, planned: Sequence[tuple[OpenNamespace, Sequence[Step]]], vectors: Mapping[str, Floats]
+    ) -> None:
         todo = [action for room, steps in planned for action in actions(room.namespace, steps)]
         with carried_out(self._layout, todo, durable=self._config.durable) as stamps:
             written: dict[Namespace, dict[str, Stamp]] = {}
@@ -207,7 +251,7 @@ class Engine:
         """The namespaces below a prefix, in their order; ``exact``: the very one, if there is one."""
         if exact:
             return [self.room(prefix)] if prefix and self._layout.is_namespace(prefix) else []
-        return [self.room(namespace) for namespace, _ in sorted(self._layout.find_namespaces(prefix))]
+        return [self.room(namespace) for namespace in self._walks.below(prefix)]
 
     def _live_namespaces(self) -> Iterator[Namespace]:
         for namespace, live in self._layout.find_namespaces():

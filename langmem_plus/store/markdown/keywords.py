@@ -2,6 +2,7 @@
 and kept, so that a search costs a few additions however long the texts are.
 
 The scores are FTS5's own: `Keywords.scores` is what ``-bm25(view)`` gives, for the items of a catalog in their order.
+The windows hold only what differs from the words; the rest of that view is read from the words.
 """
 
 from __future__ import annotations
@@ -13,13 +14,14 @@ from functools import partial
 from typing import Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from langmem_plus.store.markdown.index import Index
 from langmem_plus.store.search import Floats, Ids
 
 # FTS5's constants; the least rarity is what a word counts that at least half of the items hold.
 _K1, _B, _LEAST_RARITY = 1.2, 0.75, 1e-6
-# Postings that are kept: 12 bytes each. When there are more, all are read anew as they are asked for.
+# Postings that are kept: 16 bytes each. When there are more, all are read anew as they are asked for.
 _KEPT = 2_000_000
 
 
@@ -33,9 +35,12 @@ class Rows(Protocol):
 
 @dataclass(frozen=True)
 class _Term:
-    """A word's items: their rows, what the word counts in each at a rarity of 1, its rarity, and how many there are."""
+    """A word's items: their rows, how often each holds it, what the word counts in each at a rarity of 1, its rarity,
+    and how many items there are.
+    """
 
     rows: Ids
+    counts: npt.NDArray[np.int32]
     weights: Floats
     rarity: float
     held: int
@@ -46,15 +51,18 @@ class Keywords:
 
     Args:
         view: ``words`` or ``windows``.
+        base: the view that tells of the items which this one leaves out; it is kept up first.
     """
 
-    def __init__(self, view: str) -> None:
-        self.view = view
+    def __init__(self, view: str, base: Keywords | None = None) -> None:
+        self.view, self._base = view, base
         self.clear()
 
     def clear(self) -> None:
         """Forget everything: the rows are others now."""
-        self._lengths = np.empty(0, np.float32)  # of each row, in words; NaN for one without any
+        self._own = np.empty(0, np.float32)  # the words of each row that the view holds itself; NaN for the others
+        self._lengths = self._own  # of each row, in words; NaN for one without any
+        self.total, self._average, self._holds_own = 0, 1.0, False
         self._forget_terms()
 
     def _forget_terms(self) -> None:
@@ -62,9 +70,9 @@ class Keywords:
         self._kept = 0
 
     @property
-    def total(self) -> int:
-        """How many items have words in this view."""
-        return int(np.isfinite(self._lengths).sum())
+    def is_base(self) -> bool:
+        """Whether this view holds nothing itself, so that it says what its base says."""
+        return self._base is not None and not self._holds_own
 
     def follow(self, index: Index, catalog: Rows, size: int, written: Sequence[int], dropped: Ids) -> None:
         """Take over what changed.
@@ -77,13 +85,16 @@ class Keywords:
             dropped: the rows that are gone.
         """
         grown = np.full(size, np.nan, np.float32)
-        grown[: len(self._lengths)] = self._lengths
+        grown[: len(self._own)] = self._own
         if len(written):
             grown[catalog.rows_of(written)] = np.nan
             lengths = index.lengths(self.view, written)
             grown[catalog.rows_of([row_id for row_id, _ in lengths])] = [length for _, length in lengths]
         grown[dropped] = np.nan
-        self._lengths = grown
+        self._own, self._holds_own = grown, bool(np.isfinite(grown).any())
+        self._lengths = grown if self._base is None else np.where(np.isfinite(grown), grown, self._base._lengths)
+        known = self._lengths[np.isfinite(self._lengths)]
+        self.total, self._average = len(known), float(known.mean(dtype=np.float64)) if len(known) else 1.0
         self._forget_terms()
 
     def scores(self, index: Index, catalog: Rows, terms: Sequence[str], rows: Ids, pool: int) -> Floats:
@@ -100,10 +111,12 @@ class Keywords:
         for term in map(partial(self._load, index, catalog), terms):
             total[term.rows] += term.rarity * term.weights
             hit[term.rows] = True
-        found = np.where(hit[rows], total[rows], np.nan)
-        best = np.flatnonzero(hit[rows])
-        if 0 <= pool < len(best):
-            found[best[np.argsort(-found[best], kind="stable")[pool:]]] = np.nan
+        total[~hit] = np.nan
+        found = total[rows]
+        if 0 <= pool < len(found):
+            best = np.flatnonzero(hit[rows])
+            if pool < len(best):
+                found[best[np.argsort(-found[best], kind="stable")[pool:]]] = np.nan
         return found.astype(np.float32)
 
     def scores_apart(self, index: Index, catalog: Rows, terms: Sequence[str]) -> Floats:
@@ -133,15 +146,25 @@ class Keywords:
             return known
         if self._kept > _KEPT:
             self._forget_terms()
-        found = index.postings(self.view, term)
-        rows = catalog.rows_of([row_id for row_id, _ in found])
-        counts = np.asarray([count for _, count in found], np.float64)
-        known_lengths = self._lengths[np.isfinite(self._lengths)]
-        total = len(known_lengths)
-        average = float(known_lengths.sum(dtype=np.float64)) / total if total else 1.0
-        spread = _K1 * (1 - _B + _B * self._lengths[rows] / average)
-        rarity = max(math.log((total - len(rows) + 0.5) / (len(rows) + 0.5)), _LEAST_RARITY)
-        made = _Term(rows, (counts * (_K1 + 1) / (counts + spread)).astype(np.float32), rarity, len(rows))
+        rows, counts = self._postings(index, catalog, term)
+        spread = _K1 * (1 - _B + _B * self._lengths[rows] / self._average)
+        rarity = max(math.log((self.total - len(rows) + 0.5) / (len(rows) + 0.5)), _LEAST_RARITY)
+        weights = (counts * (_K1 + 1) / (counts + spread)).astype(np.float32)
+        made = _Term(rows, counts, weights, rarity, len(rows))
         self._terms[term] = made
         self._kept += len(rows)
         return made
+
+    def _postings(self, index: Index, catalog: Rows, term: str) -> tuple[Ids, npt.NDArray[np.int32]]:
+        """The rows that hold a word, in their order, and how often each does."""
+        found = index.postings(self.view, term)
+        rows = catalog.rows_of([row_id for row_id, _ in found])
+        counts = np.asarray([count for _, count in found], np.int32)
+        if self._base is None:
+            return rows, counts
+        others = self._base._load(index, catalog, term)
+        left_out = ~np.isfinite(self._own[others.rows])
+        rows = np.concatenate((rows, others.rows[left_out]))
+        counts = np.concatenate((counts, others.counts[left_out]))
+        order = np.argsort(rows)
+        return rows[order], counts[order]

@@ -37,6 +37,9 @@ MAX_NAME_BYTES = 120
 # Systems take paths of at most 4096 bytes, and a file's own name and role need some of them.
 _MAX_PATH_BYTES = 3700
 
+Seen = dict[str, tuple[int, int]]
+"""The folders that were looked at, each with its inode and the time of its last change in nanoseconds."""
+
 _LITERAL = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_-@%+=,")
 _HASHED = "~~"
 _TEMPORARY = re.compile(r"\.[0-9a-f]{32}\.tmp")
@@ -174,23 +177,29 @@ class Layout:
     def is_namespace(self, labels: tuple[str, ...]) -> bool:
         """Whether a namespace's folder holds files, and not only those of others below it."""
         folder = self.folder(labels)
-        return any((folder / room).is_dir() and _has_file(folder / room) for room in RESERVED)
+        return any((folder / room).is_dir() and _has_file(folder / room, {}) for room in RESERVED)
 
-    def find_namespaces(self, prefix: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], bool]]:
+    def find_namespaces(
+        self, prefix: tuple[str, ...] = (), seen: Seen | None = None
+    ) -> Iterator[tuple[tuple[str, ...], bool]]:
         """The namespaces at and below a prefix whose folders hold files, in no order.
+
+        Args:
+            prefix: the labels that they begin with.
+            seen: is given each folder that was looked at.
 
         Yields:
             The namespace, and whether a file lies outside of ``deleted/``, so that it certainly holds an item.
         """
         start = self.folder(prefix)
-        yield from _walk(start, prefix, frozenset())
+        yield from _walk(start, prefix, frozenset(), {} if seen is None else seen)
 
 
 def _walk(
-    folder: Path, namespace: tuple[str, ...], above: frozenset[tuple[int, int]]
+    folder: Path, namespace: tuple[str, ...], above: frozenset[tuple[int, int]], seen: Seen
 ) -> Iterator[tuple[tuple[str, ...], bool]]:
     try:
-        stat = folder.stat()
+        stat = note(folder, seen)
         listing = os.scandir(folder)
     except OSError:  # it isn't there, or isn't for us to read
         return
@@ -207,15 +216,26 @@ def _walk(
                 continue
             label = _read_label(Path(child.path))
             if label is not None:
-                yield from _walk(Path(child.path), (*namespace, label), above | {here})
-    live = any(_has_file(folder / room) for room in rooms - {DELETED})
-    if namespace and (live or (DELETED in rooms and _has_file(folder / DELETED))):
+                yield from _walk(Path(child.path), (*namespace, label), above | {here}, seen)
+    live = any(_has_file(folder / room, seen) for room in rooms - {DELETED})
+    if namespace and (live or (DELETED in rooms and _has_file(folder / DELETED, seen))):
         yield namespace, live
 
 
-def _has_file(folder: Path) -> bool:
+def note(folder: Path, seen: Seen) -> os.stat_result:
+    """A folder's state, noted before it is listed.
+
+    Raises:
+        OSError: it isn't there, or can't be read.
+    """
+    stat = folder.stat()
+    seen[str(folder)] = stat.st_ino, stat.st_mtime_ns
+    return stat
+
+
+def _has_file(folder: Path, seen: Seen) -> bool:
     try:
-        return any(is_memory_file(entry.name) for entry in walk_files(folder))
+        return any(is_memory_file(entry.name) for entry in walk_files(folder, seen))
     except OSError:
         return True  # whatever stands there can't be read now
 
@@ -233,13 +253,19 @@ def _read_label(folder: Path) -> str | None:
     return None if label is None or "." in label or "\0" in label else label
 
 
-def walk_files(folder: Path) -> Iterator[os.DirEntry[str]]:
+def walk_files(folder: Path, seen: Seen | None = None) -> Iterator[os.DirEntry[str]]:
     """The files in a folder and the folders below it, hidden folders left out; links are followed to files alone.
+
+    Args:
+        folder: where to begin.
+        seen: is given each folder that was looked at.
 
     Raises:
         OSError: a folder is there and can't be read.
     """
     try:
+        if seen is not None:
+            note(folder, seen)
         listing = os.scandir(folder)
     except (FileNotFoundError, NotADirectoryError):
         return
@@ -249,7 +275,7 @@ def walk_files(folder: Path) -> Iterator[os.DirEntry[str]]:
                 if entry.is_file():
                     yield entry
             elif not entry.name.startswith("."):
-                yield from walk_files(Path(entry.path))
+                yield from walk_files(Path(entry.path), seen)
 
 
 def is_memory_file(name: str) -> bool:

@@ -7,9 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from langmem_plus.store.markdown.catalog import Catalog
 from langmem_plus.store.markdown.index import Index, rarity
+from langmem_plus.store.markdown.keywords import Keywords
 from langmem_plus.store.search import Floats, Ids, Leg
 
 
@@ -32,8 +34,9 @@ class Found:
     """What a namespace found.
 
     Attributes:
-        leg: raw scores of its items; the words' only when they are weighed.
-        words, windows: their keyword scores, shape (terms, n), or (1, n) for all terms together; NaN for no match.
+        leg: raw scores of its items.
+        words, windows: where the terms are to be weighed, the keyword scores of each, shape (terms, n), NaN for no
+            match; else None, and they are in the leg.
         identity: which index their ids belong to.
         total: the number of items there.
         held: how many of them hold each term.
@@ -41,8 +44,8 @@ class Found:
     """
 
     leg: Leg
-    words: Floats
-    windows: Floats
+    words: Floats | None
+    windows: Floats | None
     identity: int
     total: int
     held: Mapping[str, int]
@@ -51,16 +54,16 @@ class Found:
     @staticmethod
     def nothing() -> Found:
         """What is found where nothing is."""
-        none = np.empty((0, 0), np.float32)
-        return Found(Leg.empty(), none, none, 0, 0, {})
+        return Found(Leg.empty(), None, None, 0, 0, {})
 
     def weighed(self, weights: Floats) -> Leg:
-        """The leg, with a weight for each row of the keyword scores."""
+        """The leg, with a weight for each term."""
         columns = {}
         for name, scores in (("words", self.words), ("windows", self.windows)):
-            sums = np.nansum(scores * weights[: len(scores), None], axis=0, dtype=np.float64).astype(np.float32)
-            columns[name] = np.where(np.isfinite(scores).any(axis=0), sums, np.float32(np.nan))
-        return replace(self.leg, **columns)
+            if scores is not None:
+                sums = np.nansum(scores * weights[:, None], axis=0, dtype=np.float64).astype(np.float32)
+                columns[name] = np.where(np.isfinite(scores).any(axis=0), sums, np.float32(np.nan))
+        return replace(self.leg, **columns) if columns else self.leg
 
 
 @dataclass(frozen=True)
@@ -95,24 +98,52 @@ def find_items(
         nearest: the vectors that are compared beside those of the words' matches; None for all.
     """
     rows = catalog.select(condition, expired)
-    views = (catalog.words, catalog.windows)
-    if pool is None:
-        words, windows = (view.scores_apart(index, catalog, terms)[:, rows] for view in views)
-    else:
-        words, windows = (view.scores(index, catalog, terms, rows, pool)[None] for view in views)
-    none = np.full(len(rows), np.nan, np.float32)
-    found = np.isfinite(words).any(axis=0) | np.isfinite(windows).any(axis=0)
+    words, windows = _keyword_scores(index, catalog, terms, rows, pool)
+    found = _any(words) if windows is words else _any(words) | _any(windows)
     among = None
     if nearest is not None and nearest.epoch is catalog.epoch:
         among = np.union1d(catalog.candidates(nearest.ids, nearest.since), rows[found])
-    cosine, window_cosine = (none, none) if query is None else catalog.cosines(rows, query, among)
-    found |= np.isfinite(cosine)
+    if query is None:
+        cosine = window_cosine = np.full(len(rows), np.nan, np.float32)
+    else:
+        cosine, window_cosine = catalog.cosines(rows, query, among)
+        found |= np.isfinite(cosine)
     # Newer first among equals: the fusion keeps the order of the rows.
     kept = np.flatnonzero(found)[::-1]
-    leg = Leg(catalog.ids(rows[kept]), none[kept], none[kept], cosine[kept], window_cosine[kept])
-    held = catalog.words.held(index, catalog, terms) if pool is None else {}
-    total = catalog.words.total if held else 0
-    return Found(leg, words[:, kept], windows[:, kept], index.identity, total, held, among is not None)
+    cosine, window_cosine = _picked(cosine, window_cosine, kept)
+    cut, ids = among is not None, catalog.ids(rows[kept])
+    words, windows = _picked(words, windows, kept)
+    if pool is not None:
+        return Found(Leg(ids, words, windows, cosine, window_cosine), None, None, index.identity, 0, {}, cut)
+    leg = Leg(ids, cosine, cosine, cosine, window_cosine)
+    held = catalog.words.held(index, catalog, terms)
+    return Found(leg, words, windows, index.identity, catalog.words.total, held, cut)
+
+
+def _keyword_scores(
+    index: Index, catalog: Catalog, terms: Sequence[str], rows: Ids, pool: int | None
+) -> tuple[Floats, Floats]:
+    """Those of the words and of the windows, one and the same array where the windows add nothing."""
+
+    def scores(view: Keywords) -> Floats:
+        if pool is None:
+            return view.scores_apart(index, catalog, terms)[:, rows]
+        return view.scores(index, catalog, terms, rows, pool)
+
+    words = scores(catalog.words)
+    return words, words if catalog.windows.is_base else scores(catalog.windows)
+
+
+def _any(scores: Floats) -> npt.NDArray[np.bool_]:
+    """Which columns hold a score."""
+    finite: npt.NDArray[np.bool_] = np.isfinite(scores)
+    return finite if finite.ndim == 1 else np.atleast_1d(finite.any(axis=0))
+
+
+def _picked(alone: Floats, window: Floats, columns: Ids) -> tuple[Floats, Floats]:
+    """Some columns of both, still one and the same array where they are."""
+    picked = alone[..., columns]
+    return picked, picked if window is alone else window[..., columns]
 
 
 def make_details(

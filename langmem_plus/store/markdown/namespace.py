@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import os
 import sqlite3
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -14,16 +15,17 @@ from langmem_plus.errors import StoreError
 from langmem_plus.store.embedding import TextEmbedder
 from langmem_plus.store.markdown import expiring, pending, planning
 from langmem_plus.store.markdown.catalog import Catalog
-from langmem_plus.store.markdown.connection import is_busy, is_outside
+from langmem_plus.store.markdown.connection import is_busy
 from langmem_plus.store.markdown.database import Database
 from langmem_plus.store.markdown.describe import Description, describe
 from langmem_plus.store.markdown.expiring import Expiry
 from langmem_plus.store.markdown.files import Namespace, Stamp, journals
 from langmem_plus.store.markdown.index import DUPLICATE, REMOVED, UNREADABLE, Index, Row, narrowed
 from langmem_plus.store.markdown.layout import Layout
-from langmem_plus.store.markdown.legs import Details, Found, Nearest, find_items, make_details
+from langmem_plus.store.markdown.legs import Nearest
 from langmem_plus.store.markdown.planning import Step, Write
 from langmem_plus.store.markdown.sync import bring_in_step
+from langmem_plus.store.markdown.visit import Visit
 from langmem_plus.store.markdown.windows import write_windows
 from langmem_plus.store.refused import text_hash
 from langmem_plus.store.search import Floats, matches
@@ -69,11 +71,12 @@ class OpenNamespace:
     ) -> None:
         self.namespace = namespace
         self.folder = layout.folder(namespace)
+        self._folder = str(self.folder)
         self._layout, self._config, self._fields, self._embedder = layout, config, fields, embedder
         self._tell, self._expiry = opened, expiry
         self._database = Database(layout, namespace, opened=self._start_over)
         self.use = self._use = self._database.use
-        self.discard = self._database.discard
+        self.discard, self.make_room = self._database.discard, self._database.make_room
         self.close, self.close_if_idle = self._database.close, self._database.close_if_idle
         self.hold, self.let_go = self._database.hold, self._database.let_go
         self.leave_to_parent, self.locked = self._database.leave_to_parent, self._database.locked
@@ -102,36 +105,40 @@ class OpenNamespace:
     @property
     def exists(self) -> bool:
         """Whether anything was ever written here."""
-        return self.folder.is_dir()
+        return os.path.isdir(self._folder)  # noqa: PTH112 - at every use, so the cheapest call
 
     # in step with the files
 
     def _in_step(self, index: Index) -> Index:
-        now, asked = time.monotonic(), self._asked
+        asked = self._asked
         # Only a look that was asked for has to be had; others don't wait for another process that is at work here.
         first = asked != self._seen
-        if not first and now < self._next_look and self._database.told() == self._heard:
+        if self._is_in_step():
             return index
         took = 0.0
         with contextlib.nullcontext(True) if index.in_memory else self._database.trying(wait=first) as mine:
             if mine:
                 self._heard, began = self._database.told(), time.monotonic()
                 # Reading what changed isn't the price of looking: the next look doesn't pay it again.
-                took = 0.0 if self._look(index, first) else time.monotonic() - began
+                took = time.monotonic() - began if self._look(index, first) is False else 0.0
         self._seen = asked
         interval = self._config.sync_interval  # 0: at every use, whatever it costs
         self._next_look = time.monotonic() + (max(interval, took / _SYNC_SHARE) if interval else 0.0)
         return index
 
-    def _look(self, index: Index, first: bool) -> bool:
-        """Follow the files, as far as they can be; whether anything changed."""
+    def _is_in_step(self) -> bool:
+        """Whether it isn't time to look at the files yet."""
+        return self._asked == self._seen and time.monotonic() < self._next_look and self._database.told() == self._heard
+
+    def _look(self, index: Index, first: bool) -> bool | None:
+        """Follow the files, as far as they can be; whether anything changed, as `follow` says it."""
         if not index.in_memory and self.is_interrupted():
             raise InterruptedBatchError(self.namespace)
         try:
             changed = self.follow(index)
         except (OSError, sqlite3.Error) as error:
-            if isinstance(error, sqlite3.Error) and not (is_busy(error) or is_outside(error)):
-                raise
+            if isinstance(error, sqlite3.Error) and not is_busy(error):
+                raise  # the index can't follow, but another one can be made, in memory
             if first and not index.count():
                 raise StoreError(
                     f"the files of {self.namespace} below {str(self.folder)!r} can't be read into the index ({error}): "
@@ -145,8 +152,10 @@ class OpenNamespace:
             self._remind(index.pending(self._expiry.now()), all_of_them=True)
         return changed
 
-    def follow(self, index: Index) -> bool:
-        """Bring an index in step with the files, and say whether anything changed; the caller holds `locked`."""
+    def follow(self, index: Index) -> bool | None:
+        """Bring an index in step with the files, and say whether anything changed, None where some were read that say
+        the same; the caller holds `locked`.
+        """
         return bring_in_step(index, self.folder, self.namespace, self._fields)
 
     def is_interrupted(self) -> bool:
@@ -216,11 +225,17 @@ class OpenNamespace:
                     index.remove(step.key)
                     index.skip(step.path, stamps[step.path], REMOVED)
             write_windows(index, written)
-            if self._embedder is not None:
-                texts = {text for description in described.values() for text in description.texts}
-                index.vectors.put(
-                    self._embedder.model, {text_hash(t): vectors[t].tobytes() for t in texts if t in vectors}
-                )
+            if not index.in_memory:  # one transaction on disk instead of two
+                self._keep(index, described, vectors)
+        if index.in_memory:  # the items don't need the disk; what can't be kept of their vectors is made again
+            with index.suppressing_outside(), index.writing_vectors():
+                self._keep(index, described, vectors)
+
+    def _keep(self, index: Index, described: Mapping[str, Description], vectors: Mapping[str, Floats]) -> None:
+        if self._embedder is not None:
+            texts = {text for description in described.values() for text in description.texts}
+            found = {text_hash(text): vectors[text].tobytes() for text in texts if text in vectors}
+            index.vectors.put(self._embedder.model, found)
 
     def _remind(self, keys: Iterable[str], *, all_of_them: bool = False) -> None:
         try:
@@ -296,49 +311,28 @@ class OpenNamespace:
             with index.writing_vectors():
                 index.vectors.put(model, rows)
 
-        self._use(write)
+        self._use(write, hint=True)
 
-    def search(
-        self,
-        terms: Sequence[str],
-        query: Floats | None,
-        condition: Mapping[str, Any] | None,
-        *,
-        apart: bool,
-        exact: bool = True,
-    ) -> Found:
-        """The raw scores of the items that can meet a filter; those of the distinct terms ``apart`` where several
-        namespaces are searched. Unless it is to be ``exact``, an approximate index may say which vectors are compared.
-        """
-        # What a filter leaves may rank far down, so with one the ranking by words is not cut.
-        pool = None if apart else -1 if condition else self._config.keyword_pool
+    def visit(self, job: Callable[[Visit], T], otherwise: T) -> T:
+        """What a job finds in step with the files, in one state of the index; ``otherwise`` where nothing is."""
+        pool, shown = self._config.keyword_pool, self._expiry.shown()
 
-        nearest = None if exact or query is None else self.nearest(query, condition is not None)
-
-        def read(index: Index) -> Found:
+        def read(index: Index) -> T:
             self._in_step(index)
             with index.reading():
                 self._refresh(index)
-                expired = expiring.expired_ids(index, self._expiry.shown())
-                return find_items(index, self._catalog, terms, query, condition, pool, expired, nearest)
+                return job(Visit(self.namespace, index, self._catalog, pool, shown))
 
-        return self._use(read) if self.exists else Found.nothing()
+        return self._use(read) if self.exists else otherwise
 
-    def load(self, ids: Sequence[int], identity: int) -> dict[int, Row]:
-        """Items by their ids in the index of that identity; none where it was built anew since."""
-        return self._use(lambda index: index.load(ids) if index.identity == identity else {})
+    def waits_for_nothing(self) -> bool:
+        """Whether surely no text here waits for a vector. Cheap, and False where that is more than a glance tells."""
 
-    def details(self, ids: Sequence[int], terms: Sequence[str], query: Floats | None) -> Details:
-        """For some items, the vector nearest to the query, and the share of the terms that each holds, weighted by
-        their rarity, in [0, 1].
-        """
+        def glance(index: Index) -> bool:
+            known = self._is_in_step() and self._catalog.is_current(index)
+            return known and not self._catalog.count_waiting()
 
-        def read(index: Index) -> Details:
-            with index.reading():
-                self._refresh(index)
-                return make_details(index, self._catalog, ids, terms, query)
-
-        return self._use(read)
+        return self._database.glance(glance)
 
     def set_scores(self, scores: Mapping[str, str]) -> None:
         """Keep the scores of a recall, unless somebody else is at work here: they are only a hint."""
@@ -349,4 +343,4 @@ class OpenNamespace:
 
         with contextlib.suppress(StoreError), self._database.trying() as mine:
             if mine and self.exists:
-                self._use(write)
+                self._use(write, hint=True)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import heapq
 import itertools
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Literal
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from langgraph.store.base import SearchItem, SearchOp
@@ -15,9 +17,10 @@ from langmem_plus.config import MemoryConfig
 from langmem_plus.records import parse_time
 from langmem_plus.store.markdown.files import Namespace
 from langmem_plus.store.markdown.index import Row, rarity
-from langmem_plus.store.markdown.legs import Found
+from langmem_plus.store.markdown.legs import Details, Found, Nearest
 from langmem_plus.store.markdown.namespace import OpenNamespace
-from langmem_plus.store.search import Floats, Fused, RankedItem, fuse, matches
+from langmem_plus.store.markdown.visit import Visit
+from langmem_plus.store.search import Floats, Fused, Leg, RankedItem, fuse, matches
 from langmem_plus.text import tokens
 
 _PAGE = 100
@@ -26,7 +29,8 @@ _FREE_TRIES = 2
 # What ranks further down than so far is for the exact search: an approximate one would have gaps there.
 _APPROXIMATE = 100
 
-Chosen = tuple[int, OpenNamespace, Row, dict[str, Any]]
+_Chosen = tuple[int, int, Row, dict[str, Any]]  # position in the ranking, place, row, value
+_read_time = functools.lru_cache(maxsize=10_000)(parse_time)
 Note = Callable[[OpenNamespace, Row], object]
 
 
@@ -40,8 +44,8 @@ def fields_of(row: Row, value: dict[str, Any], namespace: Namespace) -> dict[str
         "namespace": namespace,
         "key": row.key,
         "value": value,
-        "created_at": parse_time(row.created_at),
-        "updated_at": parse_time(row.updated_at),
+        "created_at": _read_time(row.created_at),
+        "updated_at": _read_time(row.updated_at),
     }
 
 
@@ -80,58 +84,103 @@ def ranking(
         config: the store's settings.
         note: told of each item that is given out.
     """
-    terms = tokens(op.query or "")
-    end = op.offset + op.limit
-    # Without a filter no more is read than is wanted.
-    page = _PAGE if op.filter else min(max(end, 1), _PAGE)
-    exact = end > _APPROXIMATE
+    terms = list(dict.fromkeys(tokens(op.query or "")))
+    search = _Search(terms, query, op, kind, config)
+    exact = op.offset + op.limit > _APPROXIMATE
     for attempt in range(_FREE_TRIES + 2):
         with contextlib.ExitStack() as stack:
             if attempt >= _FREE_TRIES:
                 for room in sorted(rooms, key=lambda room: room.namespace):  # the order in which writers take them
                     stack.enter_context(room.locked())
-            found = _Ranked(rooms, terms, query, op, kind, config, exact=exact)
-            chosen = list(itertools.islice(found.best(page), op.offset, end))
-        if found.cut and len(chosen) < op.limit:
+            answer = search.one(rooms[0], exact) if len(rooms) == 1 else search.among(rooms, exact)
+        if answer.cut and len(answer.items) < op.limit:
             exact = True  # a filter left too little of what was near
-        elif not found.stale:
+        elif not answer.stale:
             break
-    for _, room, row, _ in chosen:
+    for room, row in zip((rooms[owner] for owner in answer.owners), answer.rows, strict=True):
         note(room, row)
-    return _ranked_items(chosen, found.fused, terms, query)
+    return answer.items
 
 
-class _Ranked:
-    """One ranking over all namespaces.
+class _Place(Protocol):
+    """Where a search finds something: a visit, or a namespace that is visited anew for each question."""
+
+    namespace: Namespace
+
+    def search(
+        self,
+        terms: Sequence[str],
+        query: Floats | None,
+        condition: Mapping[str, Any] | None,
+        *,
+        apart: bool = False,
+        nearest: Nearest | None = None,
+    ) -> Found: ...
+
+    def load(self, ids: Sequence[int], identity: int) -> dict[int, Row]: ...
+
+    def details(self, ids: Sequence[int], terms: Sequence[str], query: Floats | None) -> Details: ...
+
+
+class _Visits:
+    """A namespace of several: each question is a visit of its own, since not all of them can be held at a time."""
+
+    def __init__(self, room: OpenNamespace) -> None:
+        self.namespace, self._room = room.namespace, room
+
+    def search(self, *asked: Any, **more: Any) -> Found:
+        return self._room.visit(lambda visit: visit.search(*asked, **more), Found.nothing())
+
+    def load(self, ids: Sequence[int], identity: int) -> dict[int, Row]:
+        return self._room.visit(lambda visit: visit.load(ids, identity), {})
+
+    def details(self, *asked: Any) -> Details:
+        return self._room.visit(lambda visit: visit.details(*asked), Details({}, {}))
+
+
+@dataclass
+class _Answer:
+    """The items, best first.
 
     Attributes:
+        owners: for each, the place that it comes from.
+        rows: for each, its row there.
         stale: whether an item was gone or rewritten when it was to be read.
         cut: whether not all vectors were compared.
     """
 
+    items: list[SearchItem] = field(default_factory=list)
+    owners: list[int] = field(default_factory=list)
+    rows: list[Row] = field(default_factory=list)
+    stale: bool = False
+    cut: bool = False
+
+
+class _Search:
+    """One question, asked of one namespace or of several.
+
+    Args:
+        terms: its distinct words.
+        query: its vector.
+        op: the search.
+        kind: how to rank.
+        config: the store's settings.
+    """
+
     def __init__(
         self,
-        rooms: Sequence[OpenNamespace],
         terms: list[str],
         query: Floats | None,
         op: SearchOp,
         kind: Literal["hybrid", "dense"],
         config: MemoryConfig,
-        *,
-        exact: bool,
     ) -> None:
-        self._rooms, self._filter = rooms, op.filter
-        terms = list(dict.fromkeys(terms))
-        # Each namespace is visited once: of many, most have to be opened for it.
-        self._found = [room.search(terms, query, op.filter, apart=len(rooms) > 1, exact=exact) for room in rooms]
-        self.cut = any(one.cut for one in self._found)
-        weights = _common_rarity(self._found, terms) if len(rooms) > 1 else np.ones(1, np.float32)
-        legs = [found.weighed(weights) for found in self._found]
-        self._ids = np.concatenate([leg.ids for leg in legs]) if legs else np.empty(0, np.int64)
-        self._ends = np.cumsum([len(leg.ids) for leg in legs])
-        self.stale = False
-        self.fused = fuse(
-            legs,
+        self._terms, self._query, self._op = terms, query, op
+        end = op.offset + op.limit
+        # Without a filter no more is read than is wanted.
+        self._page = _PAGE if op.filter else min(max(end, 1), _PAGE)
+        self._fuse = functools.partial(
+            fuse,
             ranking=kind if query is not None else "hybrid",
             fusion=config.fusion,
             dense_weight=config.dense_weight,
@@ -139,24 +188,92 @@ class _Ranked:
             rrf_k=config.rrf_k,
         )
 
-    def best(self, size: int) -> Iterator[Chosen]:
-        """The items that meet the filter, best first, read ``size`` at a time as far as they are asked for."""
-        for start in range(0, len(self.fused.order), size):
-            page = self.fused.order[start : start + size]
-            owners = np.searchsorted(self._ends, page, "right")
-            loaded: dict[tuple[int, int], Row] = {}
-            for owner in np.unique(owners):
-                ids = [int(row_id) for row_id in self._ids[page[owners == owner]]]
-                rows = self._rooms[owner].load(ids, self._found[owner].identity)
-                loaded.update({(int(owner), row_id): row for row_id, row in rows.items()})
-            for position, owner in zip(page, owners, strict=True):
-                row = loaded.get((int(owner), int(self._ids[position])))
-                if row is None:
-                    self.stale = True
-                    continue
-                value = row.load_value()
-                if matches(value, self._filter):
-                    yield int(position), self._rooms[owner], row, value
+    def one(self, room: OpenNamespace, exact: bool) -> _Answer:
+        """All in one visit, so nothing is stale."""
+        nearest = self._nearest(room, exact)
+
+        def read(visit: Visit) -> _Answer:
+            return self._answer([visit], [visit.search(self._terms, self._query, self._op.filter, nearest=nearest)])
+
+        return room.visit(read, _Answer())
+
+    def among(self, rooms: Sequence[OpenNamespace], exact: bool) -> _Answer:
+        """Each is visited once for all raw scores: of many, most have to be opened for it."""
+        places, condition = [_Visits(room) for room in rooms], self._op.filter
+        return self._answer(
+            places,
+            [
+                place.search(self._terms, self._query, condition, apart=True, nearest=self._nearest(room, exact))
+                for room, place in zip(rooms, places, strict=True)
+            ],
+        )
+
+    def _nearest(self, room: OpenNamespace, exact: bool) -> Nearest | None:
+        return None if exact or self._query is None else room.nearest(self._query, self._op.filter is not None)
+
+    def _answer(self, places: Sequence[_Place], found: Sequence[Found]) -> _Answer:
+        several = len(found) > 1
+        weights = _common_rarity(found, self._terms) if several else np.empty(0, np.float32)
+        legs = [each.weighed(weights) for each in found] if several else [each.leg for each in found]
+        fused = self._fuse(legs)
+        answer = _Answer(cut=any(each.cut for each in found))
+        chosen = _best(places, found, legs, fused, self._page, self._op.filter, answer)
+        end = self._op.offset + self._op.limit
+        self._fill(answer, places, fused, list(itertools.islice(chosen, self._op.offset, end)))
+        return answer
+
+    def _fill(self, answer: _Answer, places: Sequence[_Place], fused: Fused, chosen: Sequence[_Chosen]) -> None:
+        details = {
+            owner: places[owner].details([row.id for _, at, row, _ in chosen if at == owner], self._terms, self._query)
+            for owner in {owner for _, owner, _, _ in chosen}
+        }
+        for position, owner, row, value in chosen:
+            scores = {"words": float(fused.words[position]), "dense": float(fused.dense[position])}
+            if (cosine := float(fused.cosine[position])) == cosine:
+                scores["cosine"] = cosine
+            scores["coverage"] = details[owner].coverage.get(row.id, 0.0)
+            item = RankedItem(
+                **fields_of(row, value, places[owner].namespace),
+                score=float(fused.score[position]),
+                vector=details[owner].vectors.get(row.id),
+                scores=scores,
+            )
+            answer.items.append(item)
+            answer.owners.append(owner)
+            answer.rows.append(row)
+
+
+def _best(
+    places: Sequence[_Place],
+    found: Sequence[Found],
+    legs: Sequence[Leg],
+    fused: Fused,
+    size: int,
+    condition: Mapping[str, Any] | None,
+    answer: _Answer,
+) -> Iterator[_Chosen]:
+    """The items that meet the filter, best first, read ``size`` at a time as far as they are asked for. Those that
+    can't be read any more make the answer stale.
+    """
+    if not len(fused.rows):
+        return
+    ids = legs[0].ids if len(legs) == 1 else np.concatenate([leg.ids for leg in legs])
+    ends = np.cumsum([len(leg.ids) for leg in legs])
+    for start in range(0, len(fused.rows), size):
+        page = fused.best(start + size)[start:]
+        owners = np.searchsorted(ends, page, "right").tolist()
+        wanted: dict[int, list[int]] = {}
+        for position, owner in zip(page, owners, strict=True):
+            wanted.setdefault(owner, []).append(int(ids[position]))
+        loaded = {owner: places[owner].load(some, found[owner].identity) for owner, some in wanted.items()}
+        for position, owner in zip(page.tolist(), owners, strict=True):
+            row = loaded[owner].get(int(ids[position]))
+            if row is None:
+                answer.stale = True
+                continue
+            value = row.load_value()
+            if matches(value, condition):
+                yield position, owner, row, value
 
 
 def _common_rarity(found: Sequence[Found], terms: Sequence[str]) -> Floats:
@@ -164,27 +281,3 @@ def _common_rarity(found: Sequence[Found], terms: Sequence[str]) -> Floats:
     held = {term: sum(one.held.get(term, 0) for one in found) for term in terms}
     rarities = rarity(sum(one.total for one in found), held)
     return np.asarray([rarities[term] for term in terms], np.float32)
-
-
-def _ranked_items(chosen: Sequence[Chosen], fused: Fused, terms: list[str], query: Floats | None) -> list[SearchItem]:
-    rooms = {room.namespace: room for _, room, _, _ in chosen}
-    details = {
-        namespace: room.details([row.id for _, owner, row, _ in chosen if owner is room], terms, query)
-        for namespace, room in rooms.items()
-    }
-    items: list[SearchItem] = []
-    for position, room, row, value in chosen:
-        scores = {"words": float(fused.words[position]), "dense": float(fused.dense[position])}
-        if (cosine := float(fused.cosine[position])) == cosine:
-            scores["cosine"] = cosine
-        own = details[room.namespace]
-        scores["coverage"] = own.coverage.get(row.id, 0.0)
-        items.append(
-            RankedItem(
-                **fields_of(row, value, room.namespace),
-                score=float(fused.score[position]),
-                vector=own.vectors.get(row.id),
-                scores=scores,
-            )
-        )
-    return items

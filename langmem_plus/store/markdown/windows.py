@@ -8,15 +8,16 @@ from langmem_plus.store.markdown.index import Index
 
 
 def write_windows(index: Index, written: Sequence[int]) -> None:
-    """Index written items with their neighbours' words, and those anew that have other neighbours since the last call.
-    An item outside of a thread stands alone.
+    """Index written turns with their neighbours' words, and those anew that have other neighbours since the last call.
+    An item whose neighbours add nothing to its own words, or that has none, is left out: its words say it all.
     """
-    placed = index.places(written)
-    members: dict[int, list[int]] = {row_id: [row_id] for row_id in written if row_id not in placed}
-    for place in {*placed.values(), *index.take_loosened()}:
+    members: dict[int, list[int]] = {}
+    for place in {*index.places(written).values(), *index.take_loosened()}:
         before, here, after = index.around(place)
         line = [*before, *here, *after]
         for at in range(max(0, len(before) - 1), min(len(line), len(before) + len(here) + 1)):
             members[line[at]] = line[max(0, at - 1) : at + 2]
-    words = index.tokens(sorted({row_id for near in members.values() for row_id in near}))
-    index.write_windows({row_id: " ".join(filter(None, map(words.get, near))) for row_id, near in members.items()})
+    if members:
+        words = index.tokens(sorted({row_id for near in members.values() for row_id in near}))
+        windows = {row_id: " ".join(filter(None, map(words.get, near))) for row_id, near in members.items()}
+        index.write_windows({row_id: "" if text == words.get(row_id) else text for row_id, text in windows.items()})

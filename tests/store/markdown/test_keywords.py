@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import tempfile
 from collections.abc import Iterator
 from contextlib import closing
@@ -58,10 +59,14 @@ def drop(index: Index, key: str) -> None:
 
 
 def by_fts(index: Index, view: str, terms: list[str]) -> dict[int, float]:
-    """What FTS5 itself says."""
-    query = " OR ".join(f'"{term}"' for term in terms)
-    sql = f"SELECT rowid, -bm25({view}) FROM {view} WHERE {view} MATCH ?"
-    return dict(index.db.execute(sql, (query,)))
+    """What FTS5 itself says of a table that holds the whole view: windows where there are some, else the words."""
+    ids = [row_id for (row_id,) in index.db.execute("SELECT id FROM items")]
+    texts = {**index.tokens(ids), **(index.tokens(ids, "windows") if view == "windows" else {})}
+    with closing(sqlite3.connect(":memory:")) as db:
+        db.execute("CREATE VIRTUAL TABLE whole USING fts5(tokens, tokenize='ascii')")
+        db.executemany("INSERT INTO whole(rowid, tokens) VALUES(?, ?)", sorted(texts.items()))
+        query = " OR ".join(f'"{term}"' for term in terms)
+        return dict(db.execute("SELECT rowid, -bm25(whole) FROM whole WHERE whole MATCH ?", (query,)))
 
 
 def by_us(index: Index, catalog: Catalog, view: str, terms: list[str], pool: int = 10_000) -> dict[int, float]:

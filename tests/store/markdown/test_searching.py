@@ -17,6 +17,7 @@ from langmem_plus.config import MemoryConfig
 from langmem_plus.errors import EmbeddingError, StoreError
 from langmem_plus.store import MarkdownStore
 from langmem_plus.store.markdown.namespace import OpenNamespace
+from langmem_plus.store.markdown.visit import Visit
 from langmem_plus.store.search import RankedItem
 from langmem_plus.testing.embeddings import BagOfWordsEmbeddings
 
@@ -252,22 +253,28 @@ def test_scores_never_wait_and_never_fail_a_recall(open_store: Any, ns: Namespac
     assert store.get(ns, "k").value["last_scores"] is None
 
 
+def _after_first_visit(monkeypatch: pytest.MonkeyPatch, ns: Namespace, job: Any) -> None:
+    """Do something between the ranking and the reading of what it found."""
+    visit, left = OpenNamespace.visit, iter([True])
+
+    def visited(self: OpenNamespace, *args: Any) -> Any:
+        found = visit(self, *args)
+        if self.namespace == ns and next(left, False):
+            job()
+        return found
+
+    monkeypatch.setattr(OpenNamespace, "visit", visited)
+
+
 def test_a_result_that_is_rewritten_while_it_is_found_is_not_lost(
     store: MarkdownStore, ns: Namespace, record: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The search is made again when what it ranked isn't there any more."""
+    """The search of several namespaces is made again when what it ranked isn't there any more."""
     for key in "ab":
         store.put(ns, key, record(key, f"green tea {key}"))
-    search, rewrites = OpenNamespace.search, iter([True])
-
-    def rewritten(self: OpenNamespace, *args: Any, **options: Any) -> Any:
-        found = search(self, *args, **options)
-        if next(rewrites, False):
-            store.put(ns, "a", record("a", "green tea anew"))
-        return found
-
-    monkeypatch.setattr(OpenNamespace, "search", rewritten)
-    assert sorted(_keys(store.search(ns, query="tea"))) == ["a", "b"]
+    store.put((*ns, "below"), "c", {"text": "no tea"})
+    _after_first_visit(monkeypatch, ns, lambda: store.put(ns, "a", record("a", "green tea anew")))
+    assert sorted(_keys(store.search(ns, query="tea"))) == ["a", "b", "c"]
 
 
 def test_ids_of_an_index_that_was_built_anew_are_not_taken_for_others(
@@ -277,17 +284,34 @@ def test_ids_of_an_index_that_was_built_anew_are_not_taken_for_others(
     for n in range(5):
         store.put(ns, f"k{n}", record(f"k{n}", "green tea" if n == 4 else "black coffee"))
     store.put(ns, "k0", record("k0", "white milk"))
-    search, deletions = OpenNamespace.search, iter([True])
+    store.put((*ns, "below"), "k9", {"text": "water"})
 
-    def deleted(self: OpenNamespace, *args: Any, **options: Any) -> Any:
+    def delete() -> None:
+        for path in (root / ".index").iterdir():
+            path.unlink()
+
+    _after_first_visit(monkeypatch, ns, delete)
+    assert _keys(store.search(ns, query="tea")) == ["k4"]
+
+
+def test_a_search_of_one_namespace_reads_one_state(
+    open_store: Any, ns: Namespace, record: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What another connection commits between the ranking and the reading isn't seen, so nothing is missing."""
+    store, other = open_store(), open_store()
+    for key in "ab":
+        store.put(ns, key, record(key, f"green tea {key}"))
+    search, left = Visit.search, iter([True])
+
+    def searched(self: Visit, *args: Any, **options: Any) -> Any:
         found = search(self, *args, **options)
-        if next(deletions, False):
-            for path in (root / ".index").iterdir():
-                path.unlink()
+        if next(left, False):
+            other.put(ns, "a", record("a", "green tea anew"))
         return found
 
-    monkeypatch.setattr(OpenNamespace, "search", deleted)
-    assert _keys(store.search(ns, query="tea")) == ["k4"]
+    monkeypatch.setattr(Visit, "search", searched)
+    assert sorted(item.value["text"] for item in store.search(ns, query="tea")) == ["green tea a", "green tea b"]
+    assert sorted(item.value["text"] for item in store.search(ns, query="tea")) == ["green tea anew", "green tea b"]
 
 
 def test_returned_values_are_the_callers_own(open_store: Any, ns: Namespace, record: Any) -> None:

@@ -1,0 +1,56 @@
+"""What a search does in one namespace while it holds it: everything is read in one state of the index."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from langmem_plus.store.markdown import expiring
+from langmem_plus.store.markdown.catalog import Catalog
+from langmem_plus.store.markdown.files import Namespace
+from langmem_plus.store.markdown.index import Index, Row
+from langmem_plus.store.markdown.legs import Details, Found, Nearest, find_items, make_details
+from langmem_plus.store.search import Floats
+
+
+class Visit:
+    """A namespace in one state of its index. The caller holds both.
+
+    Args:
+        namespace: its labels.
+        index: the index.
+        catalog: in step with it.
+        pool: the keyword matches that are ranked in each view.
+        shown: what has expired by then isn't shown; None for everything.
+    """
+
+    def __init__(self, namespace: Namespace, index: Index, catalog: Catalog, pool: int, shown: str | None) -> None:
+        self.namespace = namespace
+        self._index, self._catalog, self._pool, self._shown = index, catalog, pool, shown
+
+    def search(
+        self,
+        terms: Sequence[str],
+        query: Floats | None,
+        condition: Mapping[str, Any] | None,
+        *,
+        apart: bool = False,
+        nearest: Nearest | None = None,
+    ) -> Found:
+        """The raw scores of the items that can meet a filter; those of the distinct terms ``apart`` where several
+        namespaces are searched. An approximate index may say which vectors are compared.
+        """
+        # What a filter leaves may rank far down, so with one the ranking by words is not cut.
+        pool = None if apart else -1 if condition else self._pool
+        expired = expiring.expired_ids(self._index, self._shown) if self._catalog.has_mortals else ()
+        return find_items(self._index, self._catalog, terms, query, condition, pool, expired, nearest)
+
+    def load(self, ids: Sequence[int], identity: int) -> dict[int, Row]:
+        """Items by their ids in the index of that identity; none where it was built anew since."""
+        return self._index.load(ids) if self._index.identity == identity else {}
+
+    def details(self, ids: Sequence[int], terms: Sequence[str], query: Floats | None) -> Details:
+        """For some items, the vector nearest to the query, and the share of the terms that each holds, weighted by
+        their rarity, in [0, 1].
+        """
+        return make_details(self._index, self._catalog, ids, terms, query)

@@ -1,0 +1,61 @@
+"""Which namespaces there are below a prefix, remembered until a folder changes: a search asks for it every time."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections import OrderedDict
+
+from langmem_plus.store.markdown.files import Namespace
+from langmem_plus.store.markdown.layout import Layout, Seen
+
+_KEPT, _LARGEST = 1000, 20_000  # prefixes that are remembered, and the most folders of one of them
+# A folder that changed within so many nanoseconds may change again without its time telling. Some file systems count
+# in whole seconds, or two.
+_FINE, _COARSE = 50_000_000, 2_500_000_000
+
+
+class Walks:
+    """The namespaces below prefixes. Thread-safe.
+
+    Args:
+        layout: where things lie.
+    """
+
+    def __init__(self, layout: Layout) -> None:
+        self._layout = layout
+        self._known: OrderedDict[Namespace, tuple[list[Namespace], Seen]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def forked(self) -> None:
+        """In a forked child: a thread of the parent may have held the lock."""
+        self._lock = threading.Lock()
+
+    def below(self, prefix: Namespace) -> list[Namespace]:
+        """The namespaces at and below a prefix whose folders hold files, sorted."""
+        known = self._known.get(prefix)
+        if known is not None and all(_state(folder) == state for folder, state in known[1].items()):
+            return known[0]
+        seen: Seen = {}
+        found = sorted(namespace for namespace, _ in self._layout.find_namespaces(prefix, seen))
+        with self._lock:
+            self._known.pop(prefix, None)
+            if seen and len(seen) <= _LARGEST and _is_settled(seen):
+                self._known[prefix] = found, seen
+                while len(self._known) > _KEPT:
+                    self._known.popitem(last=False)
+        return found
+
+
+def _state(folder: str) -> tuple[int, int] | None:
+    try:
+        stat = os.stat(folder)  # noqa: PTH116 - at every search, so the cheapest call
+    except OSError:
+        return None
+    return stat.st_ino, stat.st_mtime_ns
+
+
+def _is_settled(seen: Seen) -> bool:
+    now = time.time_ns()
+    return all(now - changed > (_FINE if changed % 1_000_000 else _COARSE) for _, changed in seen.values())
