@@ -1,11 +1,13 @@
 """Memory for programs without a graph: add what was said, search what is known.
 
 - `memory`: the client, sync and async;
+- `explained`: what an agent would be told, and why;
 - `owner`: what the owner decides;
 - `said`: turns out of texts and messages;
 - `stored`: records out of a store's answers.
 """
 
+from langmem_plus.client.explained import Explanation
 from langmem_plus.client.memory import MemoryClient
 
-__all__ = ["MemoryClient"]
+__all__ = ["Explanation", "MemoryClient"]

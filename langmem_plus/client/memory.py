@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import datetime as dt
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -13,6 +14,7 @@ from typing import Literal, Self
 from langchain_core.language_models import BaseChatModel
 from langgraph.store.base import BaseStore
 
+from langmem_plus.client.explained import ExplainCalls
 from langmem_plus.client.owner import OwnerCalls
 from langmem_plus.client.past import PastCalls
 from langmem_plus.client.said import Message, add_steps
@@ -21,7 +23,7 @@ from langmem_plus.config import MemoryConfig
 from langmem_plus.errors import ConfigError
 from langmem_plus.graph import Afterwards, aflush, flush, make_services
 from langmem_plus.recall import arecall, recall
-from langmem_plus.records import MemoryHit, MemoryRecord, Role, Scope
+from langmem_plus.records import MemoryHit, MemoryRecord, Role, Scope, utc_now
 from langmem_plus.remember.steps import arun_steps, run_steps
 from langmem_plus.services import Services
 
@@ -30,7 +32,7 @@ Records = list[MemoryRecord]  # inside of the class, list is a method
 Hits = list[MemoryHit]
 
 
-class MemoryClient(OwnerCalls, PastCalls):
+class MemoryClient(ExplainCalls, OwnerCalls, PastCalls):
     """One memory, opened: add, search, list and get, pin, forget and erase; facts are drawn out in the background.
 
     Turns that an earlier process left behind are worked off when the client is opened, or, where the store can't tell
@@ -41,6 +43,7 @@ class MemoryClient(OwnerCalls, PastCalls):
         store: a folder, which becomes a `MarkdownStore`, or any LangGraph store; None takes ``memory_path``.
         model: draws facts out, decides and summarises, as ``provider:model`` or as a chat model; None uses rules.
         config: the settings; None reads them from the environment.
+        clock: the current time, by which ages are counted; tests and measurements pass their own.
 
     Raises:
         ConfigError: the store isn't one, or a setting names something that can't be built.
@@ -52,11 +55,12 @@ class MemoryClient(OwnerCalls, PastCalls):
         *,
         model: str | BaseChatModel | None = None,
         config: MemoryConfig | None = None,
+        clock: Callable[[], dt.datetime] = utc_now,
     ) -> None:
         self.config = MemoryConfig.of(config)
         self._own = not isinstance(store, BaseStore)
         self.store: BaseStore = store if isinstance(store, BaseStore) else _open_store(store, self.config)
-        self._services = make_services(store=self.store, model=model, config=self.config)
+        self._services = make_services(store=self.store, model=model, config=self.config, clock=clock)
         self._afterwards = Afterwards(self._services)
         self._touched: set[tuple[str, ...]] = set()
         self._caught_up = self.config.background and self._afterwards.catch_up(self.store)

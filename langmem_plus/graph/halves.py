@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Annotated, Any
@@ -23,7 +24,7 @@ from langmem_plus.recall.mmr import mmr_node
 from langmem_plus.recall.plan import plan_node
 from langmem_plus.recall.rerank import rerank_node
 from langmem_plus.recall.retrieve import retrieve_node
-from langmem_plus.records import MemoryHit, MemoryRecord, Plan, Scope
+from langmem_plus.records import MemoryHit, MemoryRecord, Plan, Scope, utc_now
 from langmem_plus.remember.evict import evict_node
 from langmem_plus.remember.extract import extract_node
 from langmem_plus.remember.reconcile import reconcile_node
@@ -93,6 +94,7 @@ def make_services(
     config: MemoryConfig | None = None,
     scope: Scope | Template | None = None,
     reranker: Reranker | None = None,
+    clock: Callable[[], dt.datetime] = utc_now,
 ) -> Services:
     """Turn the arguments of a public function into what the nodes share."""
     config = MemoryConfig.of(config)
@@ -102,6 +104,7 @@ def make_services(
         model=make_chat_model(model or config.model, config),
         reranker=make_reranker(config.reranker if reranker is None else reranker, config),
         scope=scope if scope is None or isinstance(scope, Scope) else tuple(scope),
+        clock=clock,
     )
 
 
