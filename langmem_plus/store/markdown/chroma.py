@@ -29,6 +29,7 @@ from langmem_plus.errors import ConfigError
 from langmem_plus.store.markdown.files import Namespace
 from langmem_plus.store.markdown.layout import Layout, namespace_id
 from langmem_plus.store.markdown.locks import ProcessLock
+from langmem_plus.store.markdown.slack import clear_slack
 from langmem_plus.store.search import Floats, Ids
 
 logger = logging.getLogger(__name__)
@@ -207,6 +208,7 @@ class Collection:
             self._collection = self._get(identity)
             self._has_texts = bool((self._collection.metadata or {}).get("texts"))
             self.chunks = self._read_ids()
+            self._clear_slack()
         except BaseException:
             self.close()
             raise
@@ -282,10 +284,16 @@ class Collection:
             more["metadatas"] = [{"key": _valid(key), "item": item} for item, _, _, key, _ in chunks]
         vectors = [np.frombuffer(vector, "<f4") for *_, vector in chunks]
         self._collection.upsert(ids=ids, embeddings=vectors, **more)
+        self._clear_slack()
         for item, *_ in chunks:
             self.chunks[item] = []
         for (item, *_), chunk in zip(chunks, ids, strict=True):
             self.chunks[item].append(chunk)
+
+    def _clear_slack(self) -> None:
+        if self._folder is not None:
+            with self._lock:
+                clear_slack(self._folder)
 
     def remove(self, items: Sequence[int]) -> None:
         """Remove items."""
@@ -298,6 +306,8 @@ class Collection:
         if self._pid == os.getpid():
             with self._lock, contextlib.suppress(Exception):
                 self.client.close()
+                if self._folder is not None:
+                    clear_slack(self._folder)
 
     def leave_to_parent(self) -> None:
         """In a forked child: its threads aren't here, so that even to let go of it would hang. It is kept for good."""
