@@ -1,5 +1,6 @@
-"""What Chroma's index of neighbours writes of memory that it hasn't filled: a new one has room for a hundred vectors, and
-is written with whatever the process had in that memory before, words that were erased too.
+"""What Chroma's index of neighbours writes of memory that it hasn't filled: a new one has room for a hundred vectors.
+
+It is written with whatever the process had in that memory before, words that were erased too.
 """
 
 from __future__ import annotations

@@ -393,3 +393,34 @@ def test_thousands_of_vectors_give_the_same_ten(tmp_path: Path) -> None:
                 same += len(set(near) & {item.key for item in store.search(("a",), query=text)})
                 room.nearest = nearest
     assert same >= 0.95 * 300
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such signals")
+def test_a_process_that_is_killed_while_it_fills(open_store: Any, root: Path, ns: Namespace) -> None:
+    """Whatever it left, the next one answers and has all of it."""
+    exact = open_store(BagOfWordsEmbeddings(), dense_index="exact")
+    fill(exact, ns, 60)
+    script = f"""
+import os
+from langmem_plus.config import MemoryConfig
+from langmem_plus.store import MarkdownStore
+from langmem_plus.store.markdown import approximate
+from langmem_plus.testing.embeddings import BagOfWordsEmbeddings
+approximate._BATCH = 7
+put, count = approximate.Collection.put, []
+def killed(self, chunks):
+    put(self, chunks)
+    count.append(1)
+    if len(count) == 4:
+        os.kill(os.getpid(), 9)
+approximate.Collection.put = killed
+index = {{"dims": 256, "embed": BagOfWordsEmbeddings(), "fields": ["text"]}}
+MarkdownStore({str(root)!r}, index=index, config=MemoryConfig(dense_index="chroma")).as_vectorstore({ns!r})
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    assert done.returncode == -9, done.stderr
+    store = open_store(BagOfWordsEmbeddings(), dense_index="chroma")
+    assert answers(store, ns) == answers(exact, ns)
+    until(lambda: is_ready(store, ns))
+    assert answers(store, ns) == answers(exact, ns)
+    assert len(store.as_vectorstore(ns).get(include=[])["ids"]) == 60
