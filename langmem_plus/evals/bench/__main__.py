@@ -11,6 +11,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from langmem_plus.evals.bench import dense
 from langmem_plus.evals.bench import store as bench
 from langmem_plus.evals.bench.timing import Figure, Times
 
@@ -81,11 +82,50 @@ def _figures(figures: list[Figure]) -> Table:
     return table
 
 
+@app.command()
+def chroma(
+    sizes: Annotated[str, typer.Option(help="Numbers of memories in one namespace, with commas.")] = (
+        "25000,50000,100000"
+    ),
+    vectors: Annotated[str, typer.Option(help="clustered: random, about 200 middles; hashed: from the words.")] = (
+        "clustered"
+    ),
+    write: Annotated[Path | None, typer.Option("--json", help="Write the figures here, too.")] = None,
+) -> None:
+    """Exact search beside Chroma's approximate one, in one namespace; the query's embedding is never counted."""
+    if vectors not in dense.KINDS:
+        raise typer.BadParameter(f"{vectors!r}: one of {', '.join(dense.KINDS)}.", param_hint="--vectors")
+    progress = Console(stderr=True)
+    with tempfile.TemporaryDirectory(prefix="langmem-plus-bench-") as name:
+        wanted = [int(size) for size in sizes.split(",") if size.strip()]
+        found = [
+            *dense.compare_dense(wanted, Path(name), lambda text: progress.print(f"[dim]{text}[/]"), vectors),
+        ]
+    Console().print(_dense(found, vectors))
+    if write:
+        write.write_text(json.dumps({"vectors": vectors, "rows": dense.rows(found)}, indent=2) + "\n", encoding="utf-8")
+
+
+def _dense(found: list[dense.Dense], vectors: str) -> Table:
+    table = Table("memories", "search", title=f"one namespace, k = {dense.K}, {vectors} vectors; p50 (p95) in ms")
+    for title in ("filled in", "opened in", "by vectors", "by words and vectors", "memory", f"recall@{dense.K}"):
+        table.add_column(title, justify="right")
+    for each in found:
+        times = (f"{time.p50:.1f} ({time.p95:.1f})" for time in (each.vectors, each.both))
+        memory = f"{each.megabytes:.0f} MB"
+        table.add_row(
+            f"{each.size:,}", each.mode, f"{each.fill:g} s", f"{each.opened:g} s", *times, memory, f"{each.recall:.3f}"
+        )
+    return table
+
+
 @app.command(hidden=True)
 def task(name: str, arguments: list[str]) -> None:
     """What is measured in a process of its own."""
     if name == "start":
         found = bench.start(Path(arguments[0]), arguments[1])
+    elif name == "dense":
+        found = dense.measure(Path(arguments[0]), int(arguments[1]), arguments[2], arguments[3])
     elif name == "visit":
         found = bench.visit(Path(arguments[0]), arguments[1])
     else:

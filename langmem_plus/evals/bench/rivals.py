@@ -6,7 +6,7 @@ The floor is what can't be undercut without giving something up: vectors in an a
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Protocol
@@ -41,15 +41,34 @@ class Rival(Protocol):
 
 
 class StoreRival:
-    """A LangGraph store: a namespace a user."""
+    """A LangGraph store: a namespace a user.
 
-    def __init__(self, store: BaseStore, close: Callable[[], object] = lambda: None) -> None:
-        self.store, self._close = store, close
+    Args:
+        store: which.
+        close: frees what it holds.
+        distinct: whether a batch must not hold a text twice: InMemoryStore then has fewer vectors than it looks for.
+    """
+
+    def __init__(self, store: BaseStore, close: Callable[[], object] = lambda: None, *, distinct: bool = False) -> None:
+        self.store, self._close, self._distinct = store, close, distinct
 
     def fill(self, memories: Sequence[ScaleMemory]) -> None:
         """Store all, in batches."""
         for start in range(0, len(memories), BATCH):
-            self.store.batch(puts(memories[start : start + BATCH]))
+            for part in self._parts(memories[start : start + BATCH]):
+                self.store.batch(puts(part))
+
+    def _parts(self, batch: Sequence[ScaleMemory]) -> Iterator[Sequence[ScaleMemory]]:
+        if not self._distinct:
+            yield batch
+            return
+        groups: list[dict[str, ScaleMemory]] = []
+        for each in batch:
+            free = next((group for group in groups if each.text not in group), None)
+            if free is None:
+                groups.append(free := {})
+            free[each.text] = each
+        yield from ([*group.values()] for group in groups)
 
     def search(self, user: str, query: str, k: int) -> list[str]:
         """The store's own search."""
@@ -190,7 +209,7 @@ def _our_rival(folder: Path, embeddings: HashEmbeddings) -> StoreRival:
 def _in_memory(index: Any) -> StoreRival:
     from langgraph.store.memory import InMemoryStore
 
-    return StoreRival(InMemoryStore(index=index))
+    return StoreRival(InMemoryStore(index=index), distinct=True)
 
 
 def _sqlite(path: Path, index: Any) -> StoreRival:

@@ -11,6 +11,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from langmem_plus.evals.bench.rivals import BATCH, Rival, namespace, open_rivals, ours, puts
 from langmem_plus.evals.bench.timing import Figure, Times, resident, stopwatch, time_each
@@ -86,11 +87,11 @@ def search(store: MarkdownStore, question: ScaleQuestion) -> list[str]:
     return [item.key for item in store.search(namespace(question.user), query=question.text, limit=K)]
 
 
-def in_new_process(task: str, *arguments: str) -> dict[str, float]:
+def in_new_process(task: str, *arguments: str) -> dict[str, Any]:
     """Run a task of this module in a fresh interpreter; what it measured."""
     command = [sys.executable, "-m", "langmem_plus.evals.bench", "task", task, *arguments]
     output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    answer: dict[str, float] = json.loads(output)
+    answer: dict[str, Any] = json.loads(output)
     return answer
 
 
