@@ -92,8 +92,10 @@ def file_parts(folder: Path, config: MemoryConfig) -> list[Part]:
         return [Part(name, str(folder), detail="nothing is stored there yet")]
     with MarkdownStore(folder, config=config) as store:
         broken, vectors = store.unreadable(), vectors_part(store.embedding_state())
+        ignored = store.overlooked()
     remedy = "Mend the file in an editor, or move it away."
     found = [Part(name, str(path), "degraded", f"left out: {reason}", remedy) for path, reason in broken.items()]
+    found += [Part(name, str(path), "degraded", f"ignored: {why}", what) for path, (why, what) in ignored.items()]
     return [*(found or [Part(name, str(folder), detail="all can be read")]), *vectors]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import datetime as dt
+import functools
 import os
 import secrets
 from collections.abc import Callable, Iterable, Mapping
@@ -38,6 +39,7 @@ from langmem_plus.store.markdown.files import Namespace
 from langmem_plus.store.markdown.history import History
 from langmem_plus.store.markdown.indexing import DEFAULT, Default, Indexing
 from langmem_plus.store.markdown.layout import Layout
+from langmem_plus.store.markdown.overlooked import find_overlooked
 from langmem_plus.store.markdown.owners import this_owner
 from langmem_plus.store.markdown.sweeping import finish, sweep
 from langmem_plus.store.versions import Version
@@ -134,8 +136,7 @@ class MarkdownStore(BaseStore):
         """
         batch = read_batch(ops)
         needs = self._engine.settled(lambda: self._engine.needs(batch))
-        embedder = self._engine.embedder
-        return self._engine.run(batch, needs, embedder.fulfil(needs) if embedder else Vectors())
+        return self._engine.run(batch, needs, self._engine.fulfil(batch, needs))
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
         """As `batch`: embeds in the running loop, reads and writes in a thread."""
@@ -231,8 +232,7 @@ class MarkdownStore(BaseStore):
         """
         batch = read_batch(ops)
         needs = self._engine.settled(lambda: self._engine.needs(batch))
-        embedder = self._engine.embedder
-        texts = embedder.fulfil(needs).texts if embedder else {}
+        texts = self._engine.fulfil(batch, needs, (namespace, expected)).texts
         written = self._engine.settled(lambda: self._engine.write(batch, texts, (namespace, expected)))
         self._engine.wrote(needs, texts)
         return written
@@ -274,7 +274,8 @@ class MarkdownStore(BaseStore):
         """
         rooms = self._engine.rooms
         history = self.config.versioning or (self._layout.root / ".git").exists()
-        receipt = self._engine.settled(lambda: erase(self._layout, rooms, namespace, choose, history=history))
+        job = functools.partial(erase, self._layout, rooms, namespace, choose, history=history)
+        receipt = self._engine.removed(namespace, job)
         self._engine.companions.edited(namespace)
         return receipt
 
@@ -309,6 +310,10 @@ class MarkdownStore(BaseStore):
         rooms = self._engine.below(())
         found = self._engine.settled(lambda: [(room, room.unreadable()) for room in rooms])
         return {room.folder / path: reason for room, files in found for path, reason in files.items()}
+
+    def overlooked(self) -> dict[Path, tuple[str, str]]:
+        """The files that a person may have meant for memories and that nobody reads, each with why and what to do."""
+        return {path: (why, what) for path, why, what in find_overlooked(self._layout)}
 
     def as_vectorstore(self, namespace: Namespace) -> Chroma:
         """A LangChain vector store over a namespace's vectors as they are now, to be read: ``as_retriever()``, MMR and
