@@ -111,7 +111,8 @@ def _forget(repository: Repository, wanted: Wanted, done: Forgotten) -> None:
     _rewrite_logs(repository, trees, rewriter.renamed)
     held = {tree for tree in trees if _empty_index(tree, wanted, rewriter, objects.width)}
     for tree in trees:
-        if not tree.is_ours:
+        if not tree.is_ours and tree.top is not None:
+            done.looked.append(f"git work tree: {tree.top}")
             done.files += remove_checked_out(tree, wanted, rewriter.had, done.unreached.append, held=tree in held)
     _end(repository, wanted, rewriter, done, changed=bool(rewriter.doomed or held))
 

@@ -82,6 +82,7 @@ def test_what_is_checked_out_elsewhere_goes(
     person(linked, "update-ref", "refs/worktree/mine", "HEAD~1")
     done = forget()
     assert (done.unreached, done.files) == ([], 1)
+    assert done.looked == [f"git: {root / '.git'}", f"git work tree: {linked}"]
     assert holding(WORDS, root, linked) == []
     assert holding(NAME, root, linked) == []
     assert person(linked, "status", "--porcelain") == ""
