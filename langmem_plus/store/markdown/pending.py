@@ -28,7 +28,7 @@ def _name(key: str) -> str:
 
 
 def mark(layout: Layout, namespace: Namespace, keys: Iterable[str]) -> None:
-    """Note that turns wait; one that is noted already keeps its lease.
+    """Note that turns wait; one that is noted already keeps its lease, unless a power cut left nothing of its marker.
 
     Raises:
         StoreError: a marker can't be written.
@@ -36,7 +36,7 @@ def mark(layout: Layout, namespace: Namespace, keys: Iterable[str]) -> None:
     folder = _folder(layout, namespace)
     for key in keys:
         marker = folder / _name(key)
-        if not marker.exists():
+        if _read(marker) is None:
             _write(marker, {"namespace": namespace, "key": key, "until": 0})
 
 
@@ -54,9 +54,12 @@ def align(layout: Layout, namespace: Namespace, keys: Iterable[str]) -> None:
         OSError: a marker can't be written or removed.
     """
     folder, names = _folder(layout, namespace), {_name(key): key for key in keys}
-    there = {path.name for path in _listed(folder)}
-    for name in there - names.keys():
-        (folder / name).unlink(missing_ok=True)
+    there = set()
+    for path in _listed(folder):
+        if path.name not in names:
+            path.unlink(missing_ok=True)
+        elif path.stat().st_size:  # a power cut may have left an empty one
+            there.add(path.name)
     mark(layout, namespace, [key for name, key in names.items() if name not in there])
 
 
@@ -89,9 +92,9 @@ def claim(layout: Layout, namespace: Namespace, keys: Iterable[str], seconds: fl
 
 
 def unmarked(layout: Layout, namespace: Namespace, keys: Iterable[str]) -> list[str]:
-    """Those turns that have no marker: they don't wait, or it was lost."""
+    """Those turns that have no marker that can be read: they don't wait, or it was lost."""
     folder = _folder(layout, namespace)
-    return [key for key in keys if not (folder / _name(key)).exists()]
+    return [key for key in keys if _read(folder / _name(key)) is None]
 
 
 def release(layout: Layout, namespace: Namespace, keys: Iterable[str], owner: Owner) -> None:

@@ -1,15 +1,14 @@
-"""A writer that dies at any step: all of a batch or none, and nothing lost that was acknowledged."""
+"""A writer that is killed at random, hundreds of times, and what others see of a batch that it left or works at."""
 
 from __future__ import annotations
 
-import contextlib
+import datetime as dt
 import os
 import random
 import select
-import shutil
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,280 +18,179 @@ from langgraph.store.base import PutOp
 from langmem_plus.config import MemoryConfig
 from langmem_plus.records import MemoryRecord
 from langmem_plus.store import MarkdownStore
-from langmem_plus.store.markdown.connection import Connection
+from langmem_plus.store.markdown import files
 from langmem_plus.store.markdown.files import carried_out
-from langmem_plus.store.markdown.layout import is_temporary
 from langmem_plus.store.markdown.planning import Write, actions
 from langmem_plus.testing.embeddings import BagOfWordsEmbeddings
 
 A, B = ("memories", "ann", "home"), ("memories", "ann", "x" * 150)
-SYSTEM_CALLS = ("open", "replace", "unlink", "mkdir")
+KILLS = 100  # for each of two seeds
+_DEEP = 20  # every so many kills, the databases are looked into
+_WAIT = 60.0  # no time that is measured: a child that says nothing for so long hangs
+
+Values = dict[tuple[str, ...], dict[str, Any]]
 
 
 def _record(key: str, text: str, **fields: Any) -> dict[str, Any]:
-    return MemoryRecord(id=key, text=text, user_id="ann", **fields).to_value()
-
-
-OLD = {
-    A: {
-        "update": _record("update", "old words"),
-        "retire": _record("retire", "old facts"),
-        "delete": {"text": "old item"},
-        "stay": {"text": "old stone"},
-    },
-    B: {},
-}
-NEW = {
-    A: {
-        "update": _record("update", "new words"),
-        "retire": _record("retire", "old facts", status="superseded", replaced_by="fresh"),
-        "fresh": _record("fresh", "new facts"),
-        "stay": {"text": "old stone"},
-    },
-    B: {"other": {"text": "new place"}},
-}
+    day = dt.datetime(2026, 1, 2, tzinfo=dt.UTC)
+    return MemoryRecord(id=key, text=text, user_id="ann", created_at=day, updated_at=day, **fields).to_value()
 
 
 def _open(root: Path, **settings: Any) -> MarkdownStore:
-    embedder = BagOfWordsEmbeddings()
     config = MemoryConfig(sync_interval=0, **settings)
-    return MarkdownStore(root, index={"dims": 256, "embed": embedder, "fields": ["text"]}, config=config)
+    index: Any = {"dims": 64, "embed": BagOfWordsEmbeddings(64), "fields": ["text"]}
+    return MarkdownStore(root, index=index, config=config)
 
 
-def _fill(root: Path) -> None:
-    with _open(root) as store:
-        store.batch(
-            [PutOp(namespace, key, value) for namespace, values in OLD.items() for key, value in values.items()]
-        )
+def _value(key: str, number: int, choice: random.Random) -> dict[str, Any] | None:
+    """A foreign item, a fact, a turn that waits or doesn't, a fact that was replaced, or nothing: a delete."""
+    text = f"words {number} " + "tea " * choice.randrange(40)
+    match choice.randrange(7):
+        case 0:
+            return None
+        case 1:
+            return _record(key, text)
+        case 2:
+            return _record(key, text, role="user", thread_id="t", extracted=bool(choice.randrange(2)))
+        case 3:
+            return _record(key, text, status="superseded", replaced_by="k0")
+        case _:
+            return {"text": text, "n": number}
 
 
-def _write(store: MarkdownStore) -> None:
-    puts = [PutOp(A, key, value) for key, value in NEW[A].items() if key != "stay"]
-    store.batch([*puts, PutOp(A, "delete", None), *(PutOp(B, key, value) for key, value in NEW[B].items())])
+def _calls(seed: int) -> Iterator[list[PutOp]]:
+    """What a writer calls, one after the other: the same for whoever asks with the same seed."""
+    choice = random.Random(seed)
+    for number in range(10**6):
+        count = choice.choice([1, 1, 1, 2, 5])
+        places = choice.sample([(namespace, f"k{n}") for namespace in (A, B) for n in range(12)], count)
+        yield [PutOp(namespace, key, _value(key, number, choice)) for namespace, key in places]
 
 
-def _state(store: MarkdownStore) -> dict[Any, Any]:
-    """What get, listing and search agree on."""
-    state: dict[Any, Any] = {}
-    for namespace in (A, B):
-        listed = {item.key: item.value for item in store.search(namespace, limit=100)}
-        found = {item.key: item.value for item in store.search(namespace, query="old new", limit=100)}
-        assert found == listed
-        for key in {*OLD[namespace], *NEW[namespace]}:
-            item = store.get(namespace, key)
-            assert (item.value if item else None) == listed.get(key)
-        state[namespace] = listed
-    return state
+def _after(values: Values, ops: list[PutOp]) -> Values:
+    changed = {namespace: dict(items) for namespace, items in values.items()}
+    for op in ops:
+        changed[op.namespace].pop(op.key, None)
+        if op.value is not None:
+            changed[op.namespace][op.key] = op.value
+    return changed
 
 
-def _die_at(number: int) -> None:
-    """From now on, end the process at its n-th step: a call that changes a folder, or either side of a commit."""
-    steps = iter(range(1, 10**6))
-
-    def step() -> None:
-        if next(steps) == number:
-            os._exit(9)
-
-    def counted(call: Callable[..., Any]) -> Callable[..., Any]:
-        def run(*args: Any, **more: Any) -> Any:
-            step()
-            result = call(*args, **more)
-            step()
-            return result
-
-        return run
-
-    for name in SYSTEM_CALLS:
-        setattr(os, name, counted(getattr(os, name)))
-    writing = Connection.writing
-
-    @contextlib.contextmanager
-    def watched(self: Connection) -> Iterator[None]:
-        with writing(self):
-            yield
-            step()
-        step()
-
-    Connection.writing = watched  # type: ignore[method-assign]
+def _write_on(root: Path, seed: int, acknowledgements: int) -> None:
+    """Write without end, and tell of each call that has returned."""
+    store = _open(root, durable=seed % 5 == 0)
+    for ops in _calls(seed):
+        if len(ops) == 1:
+            store.put(*ops[0][:3]) if ops[0].value else store.delete(*ops[0][:2])
+        else:
+            store.batch(ops)
+        os.write(acknowledgements, b".")
 
 
-def _in_child(work: Callable[[], None]) -> int:
-    """Run something in a child and give its exit status."""
+def _kill_a_writer(root: Path, seed: int, choice: random.Random) -> int:
+    """How many calls it had acknowledged when it was killed, a moment after some of them."""
+    read_end, write_end = os.pipe()
     child = os.fork()
     if child == 0:
         try:
-            work()
-        except BaseException as error:  # noqa: BLE001 - whatever it is, the child must end
-            os.write(2, f"in the child: {error!r}\n".encode())
+            _write_on(root, seed, write_end)
+        finally:
             os._exit(1)
-        os._exit(0)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    os.close(write_end)
+    with os.fdopen(read_end, "rb", buffering=0) as answers:
+        wanted, heard = choice.randrange(8), 0
+        while heard < wanted:
+            assert select.select([answers], [], [], _WAIT)[0], f"seed {seed}: the writer hangs"
+            said = len(answers.read(wanted - heard))
+            assert said, f"seed {seed}: the writer ended by itself"
+            heard += said
+        time.sleep(choice.uniform(0, 0.008))
+        os.kill(child, signal.SIGKILL)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL, f"seed {seed}: it ended by itself"
+        return heard + len(answers.read())
 
 
-@pytest.mark.parametrize("durable", [False, True])
-def test_a_batch_that_dies_at_any_step_is_there_as_a_whole_or_not_at_all(tmp_path: Path, durable: bool) -> None:
-    """For whoever opens the store next, and for who has had it open all the time; and again without the index."""
-    _fill(tmp_path / "template")
-    outcomes = []
-    for number in range(1, 500, 4 if durable else 1):
-        root = tmp_path / f"{number}"
-        shutil.copytree(tmp_path / "template", root)
-        with _open(root) as witness:
-            assert _state(witness) == OLD
-
-            def work(root: Path = root, number: int = number) -> None:
-                store = _open(root, durable=durable)
-                store.get(A, "stay")
-                store.search(B, query="warm")
-                _die_at(number)
-                _write(store)
-
-            status = _in_child(work)
-            assert status in (0, 9)
-            with _open(root) as store:
-                state = _state(store)
-            assert state in (OLD, NEW)
-            assert _state(witness) == state
-            shutil.rmtree(root / ".index")
-            assert _state(witness) == state
-        outcomes.append(state == NEW)
-        assert not [path for path in (root / "entries").rglob("*") if is_temporary(path.name)]
-        assert [path for path in (root / ".journal").iterdir() if not is_temporary(path.name)] == []
-        if status == 0:
-            break
-        shutil.rmtree(root)
-    assert status == 0
-    assert outcomes == sorted(outcomes)  # once it is there it is there, however late the end comes
-    assert outcomes[0] is False
-    assert outcomes.count(False) > 2
-    assert outcomes.count(True) > 5
+@pytest.mark.parametrize("first", [7, 8])
+def test_a_writer_killed_at_random_loses_nothing(tmp_path: Path, sound: Any, first: int) -> None:
+    """Whatever was acknowledged is there, what was under way as a whole or not at all, nothing half-written is left,
+    and listing, get, search and markers agree with the files: again and again in one folder.
+    """
+    choice, both = random.Random(first), set()
+    values: Values = {A: {}, B: {}}
+    for kill in range(KILLS):
+        seed = first * 1000 + kill
+        acknowledged = _kill_a_writer(tmp_path, seed, choice)
+        calls = _calls(seed)
+        for _ in range(acknowledged):
+            values = _after(values, next(calls))
+        under_way = _after(values, next(calls))
+        with _open(tmp_path) as store:
+            store.search(A, query="words"), store.search(B, query="words")
+            found = {A: {}, B: {}, **sound(tmp_path, store, deep=kill % _DEEP == 0)}
+        assert found in (values, under_way), f"seed {seed}, after {acknowledged} calls"
+        if values != under_way:
+            both.add(found == under_way)
+        values = found
+    assert both == {True, False}
 
 
-@pytest.mark.parametrize("old", [None, {"text": "old words"}])
-def test_a_single_put_that_dies_at_any_step_is_whole(tmp_path: Path, old: Any) -> None:
-    """The old value or the new one, never half of one; once acknowledged, the new one."""
-    new = {"text": "new words"}
-    for number in range(1, 100):
-        root = tmp_path / f"{number}"
-        with _open(root) as store:
-            store.put(A, "other", {"text": "another"})
-            if old:
-                store.put(A, "k", old)
-
-        def work(root: Path = root, number: int = number) -> None:
-            store = _open(root)
-            store.get(A, "k")
-            _die_at(number)
-            store.put(A, "k", new)
-
-        status = _in_child(work)
-        with _open(root) as store:
-            item = store.get(A, "k")
-            assert (item.value if item else None) in (old, new)
-            words = [found.value for found in store.search(A, query="words", filter={"text": {"$ne": "another"}})]
-            assert words == ([item.value] if item else [])
-        if status == 0:
-            assert item is not None
-            assert item.value == new
-            return
-    pytest.fail("it never ended")
+OLD = [
+    PutOp(A, "update", _record("update", "old words")),
+    PutOp(A, "retire", _record("retire", "words of facts")),
+    PutOp(A, "delete", {"text": "words of an item"}),
+    PutOp(A, "stay", {"text": "words of stone"}),
+]
+NEW = [
+    PutOp(A, "update", _record("update", "new words")),
+    PutOp(A, "retire", _record("retire", "words of facts", status="superseded", replaced_by="fresh")),
+    PutOp(A, "fresh", _record("fresh", "words of new facts")),
+    PutOp(A, "delete", None),
+    PutOp(B, "other", {"text": "words of a new place"}),
+]
 
 
-def test_an_interrupted_batch_does_not_undo_what_came_later(tmp_path: Path) -> None:
+def _die_within_a_batch(root: Path) -> None:
+    """Make the calls of `NEW`, and die when some of the files are written."""
+    store, carry_out, steps = _open(root), files._carry_out, iter(range(10))
+    store.get(A, "stay")
+
+    def dying(*args: Any) -> Any:
+        if next(steps) == 3:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return carry_out(*args)
+
+    files._carry_out = dying
+    store.batch(NEW)
+
+
+def test_an_interrupted_batch_does_not_undo_what_came_later(tmp_path: Path, sound: Any, in_child: Any) -> None:
     """Another process, which had the store open when the writer died, wrote to one of its keys meanwhile."""
-    _fill(tmp_path)
     with _open(tmp_path) as other:
-        other.get(A, "stay")
-
-        def work() -> None:
-            store = _open(tmp_path)
-            store.get(A, "stay")
-            store.search(B, query="warm")
-            _die_at(12)
-            _write(store)
-
-        assert _in_child(work) == 9
+        other.batch(OLD)
+        assert in_child(lambda: _die_within_a_batch(tmp_path)) == -signal.SIGKILL
         assert len(list((tmp_path / ".journal").glob("*.json"))) == 1
-        other.put(A, "update", _record("update", "even newer words"))
-        expected = {**NEW[A], "update": _record("update", "even newer words")}
-        assert other.get(A, "update").value["text"] == "even newer words"  # type: ignore[union-attr]
+        later = PutOp(A, "update", _record("update", "even newer words"))
+        other.put(*later[:3])
+        expected = _after(_after(_after({A: {}, B: {}}, OLD), NEW), [later])
         with _open(tmp_path) as store:
             for reader in (other, store):
-                found = {item.key: item.value["text"] for item in reader.search(A, limit=100)}
-                assert found == {key: value["text"] for key, value in expected.items()}
-                assert len(reader.search(B)) == 1
+                assert sound(tmp_path, reader) == expected
 
 
-def test_a_live_writers_batch_is_not_taken_for_a_dead_ones(tmp_path: Path) -> None:
+def test_a_live_writers_batch_is_not_taken_for_a_dead_ones(tmp_path: Path, sound: Any) -> None:
     """While it runs, other namespaces are read and written without waiting, and its own are read as they were."""
-    _fill(tmp_path)
     with _open(tmp_path) as writer, _open(tmp_path) as other:
-        other.put(("elsewhere",), "k", {"text": "x"})
-        assert _state(other) == OLD
-        with writer._engine.rooms.locked([A, B]) as rooms:
-            steps = rooms[0].plan([Write("update", NEW[A]["update"]), Write("fresh", NEW[A]["fresh"])])
+        writer.batch(OLD)
+        before = {key: value for _, key, value, *_ in OLD}
+        assert {item.key: item.value for item in other.search(A)} == before
+        with writer._engine.rooms.locked([A]) as (room,):
+            steps = room.plan([Write(op.key, op.value) for op in NEW if op.namespace == A])
             with carried_out(writer._layout, actions(A, steps), durable=False) as stamps:
-                other.put(("elsewhere",), "k", {"text": "y"})
-                assert other.get(("elsewhere",), "k").value == {"text": "y"}  # type: ignore[union-attr]
-                assert _state(other) == OLD
-                done = {step.path: stamp for step, stamp in zip(steps, stamps, strict=True) if stamp}
-                rooms[0].commit(steps, done, {})
-        assert _state(other)[A]["update"] == NEW[A]["update"]
-
-
-def _writer(root: Path, acknowledgements: int, name: str) -> None:
-    """Puts, updates, batches and deletes without end; tells each when it has returned."""
-    store = _open(root)
-    for n in range(10**6):
-        key = f"{name}{n % 17}"
-        match n % 4:
-            case 0 | 1:
-                store.put(A, key, {"text": f"words of {name}", "n": n})
-            case 2:
-                store.batch([PutOp(A, key, {"text": "words", "n": n}), PutOp(B, key, {"text": "words", "n": n})])
-            case _:
-                store.put(A, key, _record(key, f"words {n}", status="superseded" if n % 8 == 7 else "active"))
-        os.write(acknowledgements, f"{n}\n".encode())
-
-
-def test_a_writer_killed_at_random_loses_nothing(tmp_path: Path) -> None:
-    """Whatever was acknowledged is there, nothing is half there, and search agrees with the files."""
-    random.seed(5)
-    for life in range(20):
-        read_end, write_end = os.pipe()
-        child = os.fork()
-        if child == 0:
-            os.close(read_end)
-            _writer(tmp_path, write_end, f"life{life}-")
-            os._exit(1)
-        os.close(write_end)
-        select.select([read_end], [], [], 20)
-        time.sleep(random.uniform(0, 0.05))
-        os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
-        with os.fdopen(read_end, "rb") as answers:
-            acknowledged = [int(line) for line in answers.read().decode().splitlines()]
-        with _open(tmp_path) as store:
-            _check(store, f"life{life}-", acknowledged[-1])
-    assert not [path for path in (tmp_path / "entries").rglob("*") if is_temporary(path.name)]
-
-
-def _check(store: MarkdownStore, name: str, last: int) -> None:
-    expected: dict[str, tuple[int, int]] = {f"{name}{n % 17}": (n, n % 4) for n in range(last + 1)}
-    unsure = f"{name}{(last + 1) % 17}"
-    for key, (n, kind) in expected.items():
-        if key == unsure:
-            continue
-        item = store.get(A, key)
-        assert item is not None
-        assert item.value.get("n", n) == n
-        if kind == 2:
-            assert store.get(B, key).value["n"] == n  # type: ignore[union-attr]
-    assert (store.get(A, unsure) is None) <= (unsure not in expected)
-    for namespace in (A, B):
-        listed = {item.key for item in store.search(namespace, limit=10_000)}
-        found = {item.key for item in store.search(namespace, query="words", limit=10_000)}
-        assert listed == found
-        files = list(store._layout.folder(namespace).rglob("*.md"))
-        assert len(files) == len(listed)
-    assert store.unreadable() == {}
+                other.put(("elsewhere",), "k", {"text": "words"})
+                assert other.get(("elsewhere",), "k").value == {"text": "words"}  # type: ignore[union-attr]
+                assert {item.key: item.value for item in other.search(A)} == before
+                done = [stamp for stamp in stamps if stamp]
+                room.commit(steps, {step.path: stamp for step, stamp in zip(steps, done, strict=True)}, {})
+        other.embed_waiting()
+        expected = _after({A: before, B: {}}, NEW[:-1])
+        assert sound(tmp_path, other) == {A: expected[A], ("elsewhere",): {"k": {"text": "words"}}}
