@@ -47,6 +47,14 @@ class RankedItem(SearchItem):
         self.scores = scores or {}
 
 
+def places_in(known: Ids, wanted: Ids) -> Ids:
+    """Where some numbers stand in a sorted array of different ones, -1 for one that doesn't."""
+    if not len(known):
+        return np.full(len(wanted), -1, np.int64)
+    places = known.searchsorted(wanted)
+    return np.where(known.take(places, mode="clip") == wanted, places, -1)
+
+
 @dataclass(frozen=True)
 class Leg:
     """Raw scores of one namespace's items, one row an item; NaN where an item has no such score.

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from langmem_plus.store.markdown.index import Index, Outline
 from langmem_plus.store.markdown.keywords import Keywords
-from langmem_plus.store.search import Floats, Ids
+from langmem_plus.store.search import Floats, Ids, places_in
 
 _FILTERED = ("role", "status", "thread_id")
 # Dead versions that are carried along before everything is read anew.
@@ -229,11 +229,7 @@ class Catalog:
 
     def rows_of(self, ids: Any) -> Ids:
         """The rows of some ids, -1 for an id that isn't there."""
-        wanted, known = np.asarray(ids, np.int64), self._ids.view
-        rows = np.searchsorted(known, wanted)
-        found = rows < len(known)
-        found[found] = known[rows[found]] == wanted[found]
-        return np.where(found, rows, -1).astype(np.int64)
+        return places_in(self._ids.view, np.asarray(ids, np.int64))
 
     def select(self, condition: Mapping[str, Any] | None, apart_from: Sequence[int] = ()) -> Ids:
         """The rows of the living items that can meet a filter: role, status and thread are told apart here, everything
@@ -344,9 +340,9 @@ class Catalog:
         by_row, sorted_rows = self._sorted()
         rows = self.rows_of(ids)
         if not self._several_each:
-            places = np.minimum(np.searchsorted(sorted_rows, rows), len(sorted_rows) - 1)
-            there = sorted_rows[places] == rows
-            return dict(zip(np.asarray(ids)[there].tolist(), self._vectors.view[by_row[places[there]]], strict=True))
+            places = places_in(sorted_rows, rows)
+            vectors = self._vectors.view[by_row[places]]
+            return {row_id: v for row_id, place, v in zip(ids, places.tolist(), vectors, strict=True) if place >= 0}
         found: dict[int, Floats] = {}
         for row_id, row, low, high in zip(
             ids, rows, np.searchsorted(sorted_rows, rows), np.searchsorted(sorted_rows, rows, "right"), strict=True

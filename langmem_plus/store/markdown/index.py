@@ -8,9 +8,9 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from langmem_plus.store.markdown.connection import REMEMBERED_DROPS, Connection, from_sql, to_sql
 from langmem_plus.store.markdown.describe import Description
@@ -52,8 +52,7 @@ def narrowed(condition: Mapping[str, Any] | None) -> tuple[str, list[Any]]:
     return " AND ".join(clauses), values
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(NamedTuple):
     """An indexed item."""
 
     id: int
@@ -71,8 +70,10 @@ class Row:
     @staticmethod
     def of(found: Sequence[Any]) -> Row:
         """The row of a query's answer."""
-        row_id, key, path, *others = found
-        return Row(row_id, from_sql(key), from_sql(path), *others)
+        row = Row._make(found)
+        if isinstance(row.key, str) and isinstance(row.path, str):
+            return row
+        return row._replace(key=from_sql(row.key), path=from_sql(row.path))
 
     def lives(self, now: str | None) -> bool:
         """Whether it hasn't expired by a time; None for a store that shows what has."""

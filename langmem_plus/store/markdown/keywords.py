@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from langmem_plus.store.markdown.index import Index
-from langmem_plus.store.search import Floats, Ids
+from langmem_plus.store.search import Floats, Ids, places_in
 
 # FTS5's constants; the least rarity is what a word counts that at least half of the items hold.
 _K1, _B, _LEAST_RARITY = 1.2, 0.75, 1e-6
@@ -133,11 +133,9 @@ class Keywords:
         """How many items hold each term."""
         return {term: self._load(index, catalog, term).held for term in terms}
 
-    def holds(self, index: Index, catalog: Rows, term: str, rows: Ids) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    def holds(self, index: Index, catalog: Rows, term: str, rows: Ids) -> npt.NDArray[np.bool_]:
         """Which of some rows hold a term."""
-        known = self._load(index, catalog, term).rows
-        places = np.searchsorted(known, rows)
-        return (places < len(known)) & (known[np.minimum(places, len(known) - 1)] == rows if len(known) else False)
+        return places_in(self._load(index, catalog, term).rows, rows) >= 0
 
     def _load(self, index: Index, catalog: Rows, term: str) -> _Term:
         """A word's items, read from the index where they aren't known."""

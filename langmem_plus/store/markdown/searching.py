@@ -224,21 +224,20 @@ class _Search:
 
     def _fill(self, answer: _Answer, places: Sequence[_Place], fused: Fused, chosen: Sequence[_Chosen]) -> None:
         details = {
-            owner: places[owner].details([row.id for _, at, row, _ in chosen if at == owner], self._terms, self._query)
+            owner: places[owner].details(
+                [row.id for _, its, row, _ in chosen if its == owner], self._terms, self._query
+            )
             for owner in {owner for _, owner, _, _ in chosen}
         }
-        for position, owner, row, value in chosen:
-            scores = {"words": float(fused.words[position]), "dense": float(fused.dense[position])}
-            if (cosine := float(fused.cosine[position])) == cosine:
+        at = np.asarray([position for position, _, _, _ in chosen], np.int64)
+        columns = [column[at].tolist() for column in (fused.score, fused.words, fused.dense, fused.cosine)]
+        for (_, owner, row, value), score, words, dense, cosine in zip(chosen, *columns, strict=True):
+            scores = {"words": words, "dense": dense}
+            if cosine == cosine:
                 scores["cosine"] = cosine
             scores["coverage"] = details[owner].coverage.get(row.id, 0.0)
-            item = RankedItem(
-                **fields_of(row, value, places[owner].namespace),
-                score=float(fused.score[position]),
-                vector=details[owner].vectors.get(row.id),
-                scores=scores,
-            )
-            answer.items.append(item)
+            fields, vector = fields_of(row, value, places[owner].namespace), details[owner].vectors.get(row.id)
+            answer.items.append(RankedItem(**fields, score=score, vector=vector, scores=scores))
             answer.owners.append(owner)
             answer.rows.append(row)
 
@@ -261,13 +260,13 @@ def _best(
     ends = np.cumsum([len(leg.ids) for leg in legs])
     for start in range(0, len(fused.rows), size):
         page = fused.best(start + size)[start:]
-        owners = np.searchsorted(ends, page, "right").tolist()
+        owners, row_ids = np.searchsorted(ends, page, "right").tolist(), ids[page].tolist()
         wanted: dict[int, list[int]] = {}
-        for position, owner in zip(page, owners, strict=True):
-            wanted.setdefault(owner, []).append(int(ids[position]))
+        for row_id, owner in zip(row_ids, owners, strict=True):
+            wanted.setdefault(owner, []).append(row_id)
         loaded = {owner: places[owner].load(some, found[owner].identity) for owner, some in wanted.items()}
-        for position, owner in zip(page.tolist(), owners, strict=True):
-            row = loaded[owner].get(int(ids[position]))
+        for position, row_id, owner in zip(page.tolist(), row_ids, owners, strict=True):
+            row = loaded[owner].get(row_id)
             if row is None:
                 answer.stale = True
                 continue
