@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import time
 from pathlib import Path
 from typing import Any
@@ -62,13 +63,19 @@ def test_a_file_is_replaced_and_stamped(tmp_path: Path, durable: bool) -> None:
 
 def test_a_durable_write_flushes_the_file_and_every_new_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A folder that isn't flushed into the one above it is gone after a power cut, and the file with it."""
+    monkeypatch.setattr(files, "_settled", {})
     flushed: list[Path] = []
     monkeypatch.setattr(os, "fsync", lambda handle: flushed.append(Path(f"/proc/self/fd/{handle}").readlink()))
     write_file(tmp_path / "a" / "b" / "k.md", b"x", durable=True)
-    names = [path.relative_to(tmp_path).as_posix() for path in flushed]
-    assert {".", "a", "a/b"} <= set(names)
-    assert is_temporary(Path(next(name for name in names if name.endswith(".tmp"))).name)
-    assert names.index("a/b", names.index(".")) > names.index(next(n for n in names if n.endswith(".tmp")))
+    temporary, *folders = flushed
+    assert is_temporary(temporary.name)
+    assert folders[:4] == [tmp_path / "a/b", tmp_path / "a", tmp_path, tmp_path.parent]
+    del flushed[:]
+    write_file(tmp_path / "a" / "b" / "k2.md", b"x", durable=True)
+    assert flushed[1:] == [tmp_path / "a/b"]  # the others are there for good by now
+    shutil.rmtree(tmp_path / "a")
+    write_file(tmp_path / "a" / "b" / "k.md", b"x", durable=True)
+    assert flushed[-3:] == [tmp_path / "a/b", tmp_path / "a", tmp_path]
 
 
 def test_a_removal_is_flushed_too(layout: Layout, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import multiprocessing
 import os
 import shutil
 import subprocess
@@ -75,42 +76,44 @@ def test_an_index_in_memory_makes_no_second_file(tmp_path: Path, both: bool, mon
         assert not one.unreadable()
 
 
-def test_two_writers_of_200_memories_leave_400(tmp_path: Path) -> None:
-    """400 files, 400 memories that are found, each with its vector, in each process and after a restart."""
-    with _open(tmp_path) as watcher:
-        watcher.put(NAMESPACE, "first", {"text": "tea of mine"})
-        _children(lambda: _write(tmp_path, "one", 200), lambda: _write(tmp_path, "two", 200))
-        for store in (watcher, _open(tmp_path)):
-            assert len(list((tmp_path / "entries").rglob("*.md"))) == 401
-            found = store.search(NAMESPACE, query="tea", limit=1000)
-            assert len(found) == len({item.key for item in found}) == 401
-            assert all(item.vector is not None for item in found)
+def test_four_writers_of_250_memories_and_two_readers(tmp_path: Path) -> None:
+    """1,000 files, 1,000 memories that are found, each with its vector, in each process and after a restart. Meanwhile
+    nobody meets an error, and a search of any process finds all that any other one's put had returned for.
+    """
+    acknowledged, count = multiprocessing.RawArray("i", 4), 250
+
+    def write(number: int) -> None:
+        try:
+            store = _open(tmp_path)
+            for n in range(count):
+                store.put(NAMESPACE, f"{number}-{n}", {"text": f"tea of {number} number{n}"})
+                acknowledged[number] = n + 1
+                assert store.get(NAMESPACE, f"{number}-{n}") is not None
             store.close()
-
-
-def test_readers_see_each_acknowledged_write_and_no_error(tmp_path: Path) -> None:
-    """While two write, two others search without end; what was there stays found, and it never gets less."""
-    with _open(tmp_path) as store:
-        for n in range(20):
-            store.put(NAMESPACE, f"old-{n}", {"text": f"tea old number{n}"})
-    done = tmp_path / "done"
+        finally:
+            acknowledged[number] = count  # should it fail, the readers fail, too, and don't wait for ever
 
     def read() -> None:
-        store, most = _open(tmp_path, sync_interval=0), 0
-        while not done.exists():
-            found = store.search(NAMESPACE, query="tea", limit=1000)
-            assert len({item.key for item in found}) == len(found) >= most
-            most = len(found)
-            assert sum(item.key.startswith("old-") for item in found) == 20
-        assert len(store.search(NAMESPACE, query="tea", limit=1000)) == 120
+        store, known = _open(tmp_path, sync_interval=0), 0
+        while known < 4 * count:
+            expected = {f"{number}-{n}" for number in range(4) for n in range(acknowledged[number])}
+            known = len(expected)
+            found = [item.key for item in store.search(NAMESPACE, query="tea", limit=2000)]
+            assert len(found) == len(set(found))
+            assert expected.issubset(found)
+            assert all(store.get(NAMESPACE, key) for key in [*expected][:5])
+            time.sleep(0.05)  # or the readers take all of the two cores
+        assert len(found) == 4 * count + 1
 
-    def write_all() -> None:
-        try:
-            _children(lambda: _write(tmp_path, "one", 50), lambda: _write(tmp_path, "two", 50))
-        finally:
-            done.touch()
-
-    _children(read, read, write_all)
+    with _open(tmp_path) as watcher:
+        watcher.put(NAMESPACE, "first", {"text": "tea of mine"})
+        _children(read, read, *(lambda number=number: write(number) for number in range(4)))
+        for store in (watcher, _open(tmp_path)):
+            assert len(list((tmp_path / "entries").rglob("*.md"))) == 4 * count + 1
+            found = store.search(NAMESPACE, query="tea", limit=2000)
+            assert len(found) == len({item.key for item in found}) == 4 * count + 1
+            assert all(item.vector is not None for item in found)
+            store.close()
 
 
 def test_updates_of_one_memory_by_many_leave_the_last(tmp_path: Path) -> None:
