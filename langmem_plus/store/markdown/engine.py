@@ -24,7 +24,7 @@ from langmem_plus.store.markdown.backfill import Backfill
 from langmem_plus.store.markdown.backlog import EmbeddingState, find_needs, measure, wants
 from langmem_plus.store.markdown.companions import Companions
 from langmem_plus.store.markdown.expiring import Expiry, is_immortal
-from langmem_plus.store.markdown.files import Namespace, Stamp, carried_out, is_full
+from langmem_plus.store.markdown.files import Namespace, Stamp, carried_out, is_full, move_file
 from langmem_plus.store.markdown.indexing import Indexing
 from langmem_plus.store.markdown.layout import Layout
 from langmem_plus.store.markdown.namespace import InterruptedBatchError, OpenNamespace
@@ -202,7 +202,8 @@ class Engine:
     def carry_out(self, planned: Sequence[tuple[OpenNamespace, Sequence[Step]]], vectors: Mapping[str, Floats]) -> None:
         """Write the files of what was planned, and index them. The caller holds the namespaces.
 
-        Where only tombstones are written, somebody wants room: on a full disk they get that of the derived indexes.
+        Where only tombstones are written, somebody wants room: on a full disk they get that of the derived indexes, and
+        where that isn't enough, the one file of a single delete only moves.
         """
         try:
             self._carry_out(planned, vectors)
@@ -211,7 +212,20 @@ class Engine:
                 raise
             for room, _ in planned:
                 room.make_room()
-            self._carry_out(planned, vectors)
+            self._carry_out_without_room(planned)
+
+    def _carry_out_without_room(self, planned: Sequence[tuple[OpenNamespace, Sequence[Step]]]) -> None:
+        try:
+            self._carry_out(planned, {})
+        except StoreError as error:
+            (room, step), *others = [(room, step) for room, some in planned for step in some]
+            if not is_full(error) or others or step.old_path is None:
+                raise
+            source, target = room.folder / step.old_path, room.folder / step.path
+            done = actions(room.namespace, [step])
+            stamp = move_file(source, target, (done[0].content or "").encode(), durable=self._config.durable)
+            self.companions.wrote(done, [stamp, None])
+            room.commit([step], {step.path: stamp}, {})
 
     def removed(self, namespace: Namespace, job: Callable[[], T]) -> T:
         """Run a job that removes something at and below a namespace. A full disk is a reason for it: what it has to

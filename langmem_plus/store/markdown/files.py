@@ -119,6 +119,39 @@ def _refused(path: Path, error: OSError) -> StoreError:
     )
 
 
+def move_file(path: Path, target: Path, content: bytes, *, durable: bool) -> Stamp:
+    """Give a file another place, in one step, and then other content as far as that fits into the room that it has: for
+    a disk without any. Where it doesn't fit, or the file is linked elsewhere too, the old content stays.
+
+    Raises:
+        StoreError: it can't be moved; it is as it was.
+    """
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        path.replace(target)
+    except OSError as error:
+        raise _refused(target, error) from error
+    before = target.read_bytes()
+    if target.stat().st_nlink == 1:
+        try:
+            _overwrite(target, content)
+        except OSError as error:
+            logger.warning("%r doesn't say yet when it was deleted: %s", str(target), error)
+            _overwrite(target, before)
+    if durable:
+        _flush(target)
+        for folder in (path.parent, target.parent):
+            flush_folder(folder)
+    return Stamp.of(target.stat())
+
+
+def _overwrite(path: Path, content: bytes) -> None:
+    with path.open("r+b", buffering=0) as file:
+        if file.write(content) < len(content):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        file.truncate()
+
+
 def is_full(error: StoreError) -> bool:
     """Whether a file couldn't be written for want of room."""
     return isinstance(error.__cause__, OSError) and error.__cause__.errno in (errno.ENOSPC, errno.EDQUOT)

@@ -17,6 +17,7 @@ from langmem_plus.config import MemoryConfig
 from langmem_plus.errors import StoreError
 from langmem_plus.store import MarkdownStore
 from langmem_plus.store.markdown import database as module
+from langmem_plus.store.markdown import files
 from langmem_plus.testing.embeddings import BagOfWordsEmbeddings
 
 NAMESPACE = ("memories", "ann", "default")
@@ -160,3 +161,51 @@ def test_want_of_room_is_no_broken_index() -> None:
     for name, outside in (("SQLITE_IOERR_SHMSIZE", True), ("SQLITE_FULL", True), ("SQLITE_IOERR_SHORT_READ", False)):
         error.sqlite_errorname = name
         assert module.is_outside(error) == outside
+
+
+@pytest.mark.parametrize("of_a_record", [False, True])
+def test_a_single_delete_needs_no_room_at_all(disk: Path, record: Any, of_a_record: bool) -> None:
+    """Not even that of an index: the file moves, and says when as far as it can."""
+    with _open(disk) as store:
+        for n in range(3):
+            store.put(NAMESPACE, f"k{n}", record(f"k{n}", f"tea {n}") if of_a_record else {"text": f"tea {n}"})
+        store.delete(NAMESPACE, "k0")  # the folder of the deleted is there
+        path = store.path_of(NAMESPACE, "k1")
+    assert path is not None
+    shutil.rmtree(disk / "memory" / ".index")
+    shutil.rmtree(disk / "memory" / ".vectors")
+    with _open(disk) as store:
+        _fill(disk, 0)
+        store.delete(NAMESPACE, "k1")
+        assert not path.exists()
+        assert set(_all(store)) == {"k2"}
+        with _open(disk) as other:
+            assert set(_all(other)) == {"k2"}
+    (tombstone,) = [file for file in (disk / "memory").rglob(path.name) if "deleted" in file.parts]
+    assert "tea 1" in tombstone.read_text()
+    assert "removed_at" in tombstone.read_text()
+
+
+def test_a_file_that_moves_keeps_what_does_not_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its old content whole; so does one that is linked elsewhere, where nobody deleted it."""
+    linked, path, target = tmp_path / "linked.md", tmp_path / "a.md", tmp_path / "deleted" / "a.md"
+    path.write_text("old")
+    stamp = files.move_file(path, target, b"newer", durable=True)
+    assert (target.read_text(), stamp, path.exists()) == ("newer", files.Stamp.of(target.stat()), False)
+    os.link(target, linked)
+    files.move_file(target, path, b"newest", durable=False)
+    assert path.read_text() == linked.read_text() == "newer"
+    linked.unlink()
+    write, tries = files._overwrite, []
+
+    def half(file: Path, content: bytes) -> None:
+        tries.append(content)
+        write(file, content)
+        if len(tries) == 1:
+            raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(files, "_overwrite", half)
+    files.move_file(path, target, b"newest of all", durable=False)
+    assert target.read_text() == "newer"
+    with pytest.raises(StoreError, match="can't be written"):
+        files.move_file(tmp_path / "nowhere.md", target, b"x", durable=False)
