@@ -53,7 +53,9 @@ class MemoryConfig(BaseSettings):
     dense_index: Literal["auto", "exact", "chroma"] = _knob(
         "store", "auto", "How vectors are searched: exactly, in Chroma, or Chroma above ann_threshold."
     )
-    ann_threshold: int = _knob("store", 20_000, "Vectors in a namespace above which auto is Chroma.", ge=1, le=ENDLESS)
+    ann_threshold: int = _knob(
+        "store", 50_000, "Vectors in a namespace above which auto is Chroma; below, it is no faster.", ge=1, le=ENDLESS
+    )
     chroma_url: str | None = _knob("store", None, "A Chroma server, http://host:port, instead of one in this process.")
     sync_interval: float = _knob("store", 1.0, "Seconds between two looks for edits made by hand.", ge=0, le=86_400)
     start_watcher: bool = _knob("store", False, "Watch the files and pick up edits at once.")

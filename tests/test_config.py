@@ -20,7 +20,7 @@ DESIGNED: dict[str, dict[str, Any]] = {
         "memory_path": Path("./memory_db"),
         "embeddings": "local",
         "dense_index": "auto",
-        "ann_threshold": 20_000,
+        "ann_threshold": 50_000,
         "sync_interval": 1,
         "start_watcher": False,
         "versioning": False,

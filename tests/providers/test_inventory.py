@@ -65,7 +65,7 @@ def test_what_is_missing_has_a_remedy(monkeypatch: pytest.MonkeyPatch, caplog: p
 def test_the_dense_index_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """With the threshold above which it changes, or the server; what was asked for and isn't there is missing."""
     found = parts()["dense index"]
-    assert (found.in_use, found.detail) == ("exact search, Chroma", "Chroma above 20000 vectors in a namespace")
+    assert (found.in_use, found.detail) == ("exact search, Chroma", "Chroma above 50000 vectors in a namespace")
     assert parts(dense_index="exact")["dense index"].in_use == "exact search"
     server = "http://localhost:8000"
     assert parts(dense_index="chroma", chroma_url=server)["dense index"].in_use == f"Chroma at {server}"
