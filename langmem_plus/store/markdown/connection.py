@@ -51,7 +51,7 @@ CREATE VIRTUAL TABLE temp.words_postings USING fts5vocab(main, words, instance);
 CREATE VIRTUAL TABLE temp.windows_postings USING fts5vocab(main, windows, instance);
 """
 _VECTORS = """CREATE TABLE IF NOT EXISTS paid.vectors(model TEXT NOT NULL, hash BLOB NOT NULL, vector BLOB NOT NULL,
-  PRIMARY KEY(model, hash)) WITHOUT ROWID"""
+  UNIQUE(model, hash))"""  # in the order in which they come: new ones are appended, and all of them are read in one go
 # How far reads prolonged the time that a file tells. The index knows, too, but that may be deleted.
 _PROLONGED = """CREATE TABLE IF NOT EXISTS paid.prolonged(key BLOB PRIMARY KEY, ttl REAL NOT NULL,
   expires_at TEXT NOT NULL, until TEXT NOT NULL) WITHOUT ROWID"""

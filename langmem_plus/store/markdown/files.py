@@ -14,9 +14,9 @@ import os
 import time
 import uuid
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from langmem_plus.errors import StoreError
 from langmem_plus.store.markdown.layout import Layout, is_temporary, temporary_name
@@ -31,8 +31,7 @@ _STALE_SECONDS = 3600.0
 _settled: dict[str, int] = {}
 
 
-@dataclass(frozen=True)
-class Stamp:
+class Stamp(NamedTuple):
     """What tells that a file may have changed. Programs can keep a file's ``mtime`` as it was, but not its ``ctime``; a
     link or a change of its rights alters that, too, so it only asks for another look at the content.
     """
@@ -109,7 +108,7 @@ def _renamed(path: Path, written: Stamp) -> Stamp:
         stamp = Stamp.of(os.stat(path))  # noqa: PTH116 - once a write, so the cheapest call
     except OSError:
         return written
-    return stamp if replace(stamp, ctime=written.ctime) == written else written
+    return stamp if stamp._replace(ctime=written.ctime) == written else written
 
 
 def _refused(path: Path, error: OSError) -> StoreError:

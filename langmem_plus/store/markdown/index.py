@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -133,7 +132,7 @@ class Index(Connection):
         """Every file that the index has read, unreadable ones too."""
         sql = "SELECT path, inode, size, mtime, ctime FROM {}"
         found = self.db.execute(f"{sql.format('items')} UNION ALL {sql.format('skipped')}")
-        return {from_sql(path): Stamp(*stamp) for path, *stamp in found}
+        return {from_sql(path): Stamp._make(stamp) for path, *stamp in found}
 
     def skipped(self) -> dict[str, tuple[str, str]]:
         """The files that hold no item, each with the kind of reason and its words."""
@@ -198,7 +197,7 @@ class Index(Connection):
             "status, thread_id, place, born, pending, last_scores, ttl, expires_at, ends_at, deadline) "
             "VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
             (
-                *(key, to_sql(path), *astuple(stamp), json.dumps(value)),
+                *(key, to_sql(path), *stamp, json.dumps(value)),
                 *(entry.created_at, entry.updated_at, None if entry.index is None else json.dumps(entry.index)),
                 *map(to_sql, (description.role, description.status, description.thread_id, description.place)),
                 *(old[1] if old else -1, description.pending, scores),
@@ -224,13 +223,13 @@ class Index(Connection):
 
     def restamp(self, path: str, stamp: Stamp) -> None:
         """Note that a file was touched but says the same."""
-        values = (*astuple(stamp), to_sql(path))
+        values = (*stamp, to_sql(path))
         self.db.execute("UPDATE items SET inode=?, size=?, mtime=?, ctime=? WHERE path=?", values)
 
     def skip(self, path: str, stamp: Stamp, reason: str, detail: str = "") -> None:
         """Note a file that holds no item, so that it isn't read again until it changes."""
         self.remove_path(path)
-        values = (to_sql(path), *astuple(stamp), reason, to_sql(detail))
+        values = (to_sql(path), *stamp, reason, to_sql(detail))
         self.db.execute("INSERT INTO skipped VALUES(?,?,?,?,?,?,?)", values)
 
     def remove(self, key: str) -> None:

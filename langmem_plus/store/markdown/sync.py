@@ -52,12 +52,19 @@ def scan(folder: Path, *, tidy: bool) -> dict[str, Stamp]:
     for name in (None, *sorted(RESERVED)):
         for entry in walk_files(folder / name) if name else _beside(folder):
             if is_memory_file(entry.name):
-                with contextlib.suppress(FileNotFoundError):  # removed between the listing and the look
-                    found[entry.path[start:].replace(os.sep, "/")] = Stamp.of(entry.stat())
+                try:
+                    found[to_posix(entry.path[start:])] = Stamp.of(entry.stat())
+                except FileNotFoundError:  # removed between the listing and the look
+                    continue
             elif tidy and is_temporary(entry.name):
                 with contextlib.suppress(OSError):
                     Path(entry.path).unlink()
     return found
+
+
+def to_posix(path: str) -> str:
+    """A path below a namespace's folder as the index has it."""
+    return path if os.sep == "/" else path.replace(os.sep, "/")
 
 
 def _beside(folder: Path) -> list[os.DirEntry[str]]:
@@ -80,10 +87,10 @@ def bring_in_step(index: Index, folder: Path, namespace: Namespace, fields: Sequ
         OSError: a folder can't be read; the index is as it was.
     """
     on_disk, known = scan(folder, tidy=not index.in_memory), index.paths()
+    if on_disk == known:  # told at once, however many there are
+        return False
     changed = {path for path, stamp in on_disk.items() if known.get(path) != stamp}
     vanished = [path for path in known if path not in on_disk]
-    if not changed and not vanished:
-        return False
     edited = {path for path in changed if not _is_touched(known.get(path), on_disk[path])}
     # A file that lost against another of the same id may be the only one now.
     skipped = index.skipped()
@@ -113,7 +120,7 @@ def bring_in_step(index: Index, folder: Path, namespace: Namespace, fields: Sequ
 
 def _is_touched(before: Stamp | None, now: Stamp) -> bool:
     """Whether a file may be as it was: it was linked, or its rights were changed, or its ``mtime`` was put back."""
-    return before is not None and replace(before, ctime=now.ctime) == now
+    return before is not None and before._replace(ctime=now.ctime) == now
 
 
 def _read_all(

@@ -48,11 +48,19 @@ class Vectors:
 
     def of_items(self, after: int, model: str) -> list[tuple[int, bytes, bytes | None]]:
         """Item, text hash and vector (None where it still waits) of the texts written since a position."""
+        if not after:
+            return self._of_all_items(model)
         sql = (
             "SELECT c.item, c.hash, v.vector FROM chunks c "
             "LEFT JOIN paid.vectors v ON v.model=? AND v.hash=c.hash WHERE c.item > ? ORDER BY c.item, c.ordinal"
         )
         return list(self._connection.db.execute(sql, (model, after)))
+
+    def _of_all_items(self, model: str) -> list[tuple[int, bytes, bytes | None]]:
+        """The same for all: to read the vectors as they lie takes a tenth of the time of looking up each."""
+        vectors = dict(self._connection.db.execute("SELECT hash, vector FROM paid.vectors WHERE +model=?", (model,)))
+        chunks = self._connection.db.execute("SELECT item, hash FROM chunks ORDER BY item, ordinal")
+        return [(item, text, vectors.get(text)) for item, text in chunks]
 
     def texts(self, hashes: Sequence[bytes]) -> dict[str, str]:
         """The distinct texts with these hashes that items still hold, each with the key of such an item."""
