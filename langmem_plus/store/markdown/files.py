@@ -27,6 +27,7 @@ Namespace = tuple[str, ...]
 
 # Nobody writes one file for so long: its writer is gone.
 _STALE_SECONDS = 3600.0
+_BINARY = getattr(os, "O_BINARY", 0)  # Windows would write other line ends
 # What this process has flushed once: folders with those above them, and label files; each with its inode.
 _settled: dict[str, int] = {}
 
@@ -82,30 +83,37 @@ def write_file(path: Path, content: bytes, *, durable: bool, by_way_of: Path | N
 
 
 def _replace(path: Path, content: bytes, durable: bool, folder: Path) -> Stamp:
-    temporary = folder / temporary_name()
-    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    temporary, target = os.path.join(folder, temporary_name()), os.fspath(path)  # noqa: PTH118 - many a batch
+    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, 0o666)
     try:
-        with open(handle, "wb") as file:  # noqa: PTH123 - it takes over the handle
-            file.write(content)
-            file.flush()
+        try:
+            _write_all(handle, content)
             if durable:
                 os.fsync(handle)
             written = Stamp.of(os.fstat(handle))
-        temporary.replace(path)
+        finally:
+            os.close(handle)
+        os.replace(temporary, target)  # noqa: PTH105 - as above
     except BaseException:
         with contextlib.suppress(OSError):
-            temporary.unlink()
+            os.unlink(temporary)  # noqa: PTH108 - as above
         raise
     if durable:
         flush_folder(path.parent)
         _settle(path.parent)
-    return _renamed(path, written)
+    return _renamed(target, written)
 
 
-def _renamed(path: Path, written: Stamp) -> Stamp:
+def _write_all(handle: int, content: bytes) -> None:
+    left = memoryview(content)
+    while left:  # the system may take less at a time
+        left = left[os.write(handle, left) :]
+
+
+def _renamed(path: str, written: Stamp) -> Stamp:
     """The stamp of a file that got its name, which changes its ``ctime``, unless somebody has written there since."""
     try:
-        stamp = Stamp.of(os.stat(path))  # noqa: PTH116 - once a write, so the cheapest call
+        stamp = Stamp.of(os.stat(path))  # noqa: PTH116 - as above
     except OSError:
         return written
     return stamp if stamp._replace(ctime=written.ctime) == written else written
@@ -203,6 +211,8 @@ def carried_out(layout: Layout, actions: Sequence[Action], *, durable: bool) -> 
     Raises:
         StoreError: a file can't be written; everything is as it was.
     """
+    for namespace in {action.namespace for action in actions if action.content is not None}:
+        _keep_labels(layout, namespace, durable)
     if len(actions) < 2:  # one file is written in one step anyway
         yield [_carry_out(layout, action, durable) for action in actions]
         return
@@ -267,7 +277,6 @@ def _carry_out(layout: Layout, action: Action, durable: bool) -> Stamp | None:
         except OSError as error:
             raise _refused(path, error) from error
         return None
-    _keep_labels(layout, action.namespace, durable)
     return write_file(path, action.content.encode(), durable=durable)
 
 
@@ -330,6 +339,8 @@ def replay(layout: Layout, journal: Path, *, durable: bool) -> None:
         steps, began = _read_line(journal, 1), journal.stat().st_mtime_ns
     except FileNotFoundError:
         return  # its writer was only slow
+    for namespace in {tuple(namespace) for namespace, _, content in steps or [] if content is not None}:
+        _keep_labels(layout, namespace, durable)
     for namespace, path, content in steps or []:
         action = Action(tuple(namespace), path, content)
         file = layout.folder(action.namespace) / path

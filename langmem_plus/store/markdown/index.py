@@ -113,6 +113,12 @@ class Index(Connection):
         found = self.db.execute(f"SELECT {_COLUMNS} FROM items WHERE key=?", (to_sql(key),)).fetchone()
         return Row.of(found) if found else None
 
+    def get_all(self, keys: Sequence[str]) -> dict[str, Row]:
+        """The items with some keys, as far as they are there."""
+        sql = f"SELECT {_COLUMNS} FROM items WHERE key IN ({{}})"
+        rows = map(Row.of, self.select(sql, list(map(to_sql, keys))))
+        return {row.key: row for row in rows}
+
     def load(self, ids: Sequence[int]) -> dict[int, Row]:
         """Items by their ids."""
         sql = f"SELECT {_COLUMNS} FROM items WHERE id IN ({{}})"

@@ -116,6 +116,7 @@ class Layout:
         self.pending = self.root / ".pending"
         self.journal = self.root / ".journal"
         self.locks = self.root / ".locks"
+        self.folder = functools.lru_cache(maxsize=1024)(self._folder)
 
     def create(self) -> None:
         """Make the folders. Those beside the memories are only tried: without them one can read.
@@ -134,7 +135,7 @@ class Layout:
             with contextlib.suppress(OSError):
                 folder.mkdir(exist_ok=True)
 
-    def folder(self, namespace: tuple[str, ...]) -> Path:
+    def _folder(self, namespace: tuple[str, ...]) -> Path:
         """The folder of a namespace's files.
 
         Raises:

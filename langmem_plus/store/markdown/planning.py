@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 import itertools
+import os
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -52,8 +53,9 @@ def plan(index: Index, folder: Path, writes: Sequence[Write], clock: dt.datetime
     clock = clock or utc_now()
     steps: list[Step] = []
     taken: set[str] = set()
+    rows = index.get_all([write.key for write in writes])
     for write in writes:
-        row = index.get(write.key)
+        row = rows.get(write.key)
         now = later_than(row.updated_at if row else None)
         if write.value is not None:
             created_at = row.created_at if row and row.lives(format_time(clock)) else now
@@ -73,8 +75,8 @@ def plan(index: Index, folder: Path, writes: Sequence[Write], clock: dt.datetime
 
 def moved(index: Index, folder: Path, writes: Sequence[Write]) -> bool:
     """Whether a file that a write replaces isn't where the index has it: a person moved or removed it just now."""
-    rows = (index.get(write.key) for write in writes)
-    return any(row is not None and not (folder / row.path).exists() for row in rows)
+    rows = index.get_all([write.key for write in writes]).values()
+    return any(not (folder / row.path).exists() for row in rows)
 
 
 def actions(namespace: Namespace, steps: Sequence[Step]) -> list[Action]:
@@ -109,7 +111,8 @@ def _free_path(path: str, key: str, index: Index, folder: Path, taken: Collectio
         holder = index.holder(candidate)
         if candidate in taken or (holder is not None and holder[0] != key):
             continue
-        if holder is not None or is_deleted(PurePosixPath(path)) or not (folder / candidate).exists():
+        taken_by_hand = os.path.exists(os.path.join(folder, candidate))  # noqa: PTH110, PTH118 - once for every write
+        if holder is not None or not taken_by_hand or is_deleted(PurePosixPath(path)):
             return candidate
     raise AssertionError("there are always more names")
 

@@ -47,6 +47,8 @@ class Steps:
         self._told = os.open(told, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         for name in _CALLS:
             setattr(os, name, self._counted(name, getattr(os, name)))
+        self._write = os.write
+        os.write = self._written
         self._open_file = builtins.open
         builtins.open = self._opened  # type: ignore[assignment]
 
@@ -58,7 +60,7 @@ class Steps:
         if "deleted" in Path(os.fsdecode(path)).parts:
             place = "deleted"
         self._count += 1
-        os.write(self._told, f"{kind} {place}".strip().encode() + b"\n")
+        self._write(self._told, f"{kind} {place}".strip().encode() + b"\n")
         if self._count == self._last:
             os.kill(os.getpid(), signal.SIGKILL)
 
@@ -70,6 +72,12 @@ class Steps:
             return call(*args, **more)
 
         return run
+
+    def _written(self, handle: int, content: Any) -> int:
+        self.step("write", handle)
+        half = self._write(handle, content[: len(content) // 2])
+        self.step("write", handle)
+        return half + self._write(handle, content[half:])
 
     def _opened(self, file: Any, mode: str = "r", *args: Any, **more: Any) -> Any:
         opened = self._open_file(file, mode, *args, **more)

@@ -92,14 +92,23 @@ def test_a_write_that_fails_leaves_the_file_and_no_litter(tmp_path: Path, monkey
     path = tmp_path / "k.md"
     write_file(path, b"before", durable=False)
 
-    def refuse(self: Path, target: Path) -> Path:
+    def refuse(*names: str) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(Path, "replace", refuse)
+    monkeypatch.setattr(os, "replace", refuse)
     with pytest.raises(StoreError, match=r"k\.md.*No space left.*make room"):
         write_file(path, b"after", durable=False)
     assert path.read_bytes() == b"before"
     assert [entry.name for entry in tmp_path.iterdir()] == ["k.md"]
+
+
+def test_a_system_that_takes_little_at_a_time_gets_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A write may take a part; what is left is written then."""
+    write = os.write
+    monkeypatch.setattr(os, "write", lambda handle, content: write(handle, content[:3]))
+    assert write_file(tmp_path / "k.md", b"0123456789", durable=False).size == 10
+    assert (tmp_path / "k.md").read_bytes() == b"0123456789"
+    assert write_file(tmp_path / "k.md", b"", durable=False).size == 0
 
 
 def test_a_batch_is_carried_out_and_its_journal_goes(layout: Layout) -> None:
