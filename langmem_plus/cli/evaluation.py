@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,99 +14,124 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
+from langmem_plus.cli.measured import print_halves, print_recall
+from langmem_plus.cli.options import ConfigOption, check_model, read_config
 from langmem_plus.cli.output import console, errors, print_json
-from langmem_plus.client import MemoryClient
 from langmem_plus.config import MemoryConfig
-from langmem_plus.evals.recall import RecallResult, evaluate_recall, import_conversations, read_questions
-from langmem_plus.evals.write import Halves, Score, evaluate_extraction, evaluate_file, evaluate_reconciliation
-from langmem_plus.importers import read_messages
+from langmem_plus.evals.datasets import read_dataset
+from langmem_plus.evals.plots import plot
+from langmem_plus.evals.recall import Place, evaluate, workload
+from langmem_plus.evals.setups import make_setups
+from langmem_plus.evals.write import Halves, evaluate_extraction, evaluate_file, evaluate_reconciliation
 from langmem_plus.providers import Part
 
 app = typer.Typer(no_args_is_help=True, help="Measure what is found again and what is remembered, on public data.")
+ModelOption = Annotated[
+    str | None, typer.Option("--model", "-m", help="A chat model as provider:model; without one, rules decide.")
+]
+OutputOption = Annotated[
+    Path | None, typer.Option("--json", metavar="FILE", help="Write everything as JSON, too; - prints it instead.")
+]
 _STATES = {"ok": "green", "degraded": "yellow", "missing": "red"}
 
 
 @app.command()
 def recall(
-    dataset: Annotated[Path, typer.Argument(help="A LoCoMo file with sessions and questions.")],
-    store: Annotated[
-        Path | None, typer.Option("--store", help="Keep the imported memories here, and use them again.")
+    datasets: Annotated[
+        list[Path], typer.Argument(help="Files of LoCoMo, LongMemEval, BEAM, pairs of statements, or your own JSONL.")
+    ],
+    compare: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--compare",
+            help="Rows to show side by side: default, words, vectors, bm25, a preset's name, a TOML file; or all. "
+            "Several with commas, or the option again.",
+        ),
     ] = None,
-    config: Annotated[Path | None, typer.Option("--config", "-c", help="A TOML file with settings.")] = None,
-    as_json: Annotated[bool, typer.Option("--json")] = False,
+    config: ConfigOption = None,
+    store: Annotated[Path | None, typer.Option(help="Keep the built stores here, and use them again.")] = None,
+    cache: Annotated[Path | None, typer.Option(help="Keep the vectors of all texts here, for the next run.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Ask so many questions of each file, drawn evenly.")] = None,
+    probes: Annotated[bool, typer.Option(help="Also ask what has no answer.")] = True,
+    plots: Annotated[Path | None, typer.Option("--plot", help="Write figures into this folder.")] = None,
+    output: OutputOption = None,
 ) -> None:
-    """Import conversations and look for the evidence of each question: no language model involved."""
-    settings = MemoryConfig.from_toml(config) if config else MemoryConfig()
-    questions = read_questions(dataset)
-    with tempfile.TemporaryDirectory() as scratch, MemoryClient(store or scratch, config=settings) as client:
-        total = sum(len(conversation.messages) for conversation in read_messages(dataset))
-        with _progress("importing", total) as step:
-            import_conversations(client, dataset, step)
-            client.flush(timeout=None)
-        with _progress("asking", len(questions)) as step:
-            result = evaluate_recall(client, questions, step)
-    if as_json:
-        print_json(result.to_json())
-    else:
-        _print_recall(dataset.name, result)
+    """Build memories of public or own data, ask for the evidence of each question: no language model involved.
+
+    A JSONL file of your own has messages, {"role", "content", "id", …}, and questions, {"question", "evidence": [ids]}.
+    """
+    setups = make_setups(compare or [], read_config(config))
+    read = [read_dataset(path, limit=limit) for path in datasets]
+    with tempfile.TemporaryDirectory(prefix="langmem-plus-eval-") as scratch:
+        place = Place(store or Path(scratch) / "stores", cache or Path(scratch) / "vectors", keep=store is not None)
+        results = []
+        for dataset in read:
+            with _progress(dataset.name, workload(dataset, setups, probes=probes)) as step:
+                results.append(evaluate(dataset, setups, place, probes=probes, step=step))
+            if str(output) != "-":
+                print_recall(results[-1])
+            for path in plot(results[-1], plots) if plots else ():
+                errors.print(f"figure: {path}")
+    write_json(output, results)
 
 
 @app.command()
 def write(
     datasets: Annotated[list[Path], typer.Argument(help="Files for extract and for reconcile.")],
-    as_json: Annotated[bool, typer.Option("--json")] = False,
+    model: ModelOption = None,
+    config: ConfigOption = None,
+    output: OutputOption = None,
 ) -> None:
     """Everything about the write path at once: extract and reconcile, by what each file holds."""
-    _report([evaluate_file(path) for path in datasets], as_json)
+    _write_path(evaluate_file, datasets, model, config, output)
 
 
 @app.command()
 def extract(
     datasets: Annotated[list[Path], typer.Argument(help="preference_*.json or mempalace_memory_extraction.json")],
-    as_json: Annotated[bool, typer.Option("--json")] = False,
+    model: ModelOption = None,
+    config: ConfigOption = None,
+    output: OutputOption = None,
 ) -> None:
-    """Precision and recall of the rule-based extractor; rules were tuned on the even half only."""
-    _report([evaluate_extraction(path) for path in datasets], as_json)
+    """Precision and recall of extraction, by rules, which were tuned on the even half only, or by a model."""
+    _write_path(evaluate_extraction, datasets, model, config, output)
 
 
 @app.command()
 def reconcile(
     datasets: Annotated[list[Path], typer.Argument(help="reconcile_pairs_*.json")],
-    as_json: Annotated[bool, typer.Option("--json")] = False,
+    model: ModelOption = None,
+    config: ConfigOption = None,
+    output: OutputOption = None,
 ) -> None:
-    """Precision and recall of the rules that retire outdated facts; tuned on the even half only."""
-    _report([evaluate_reconciliation(path) for path in datasets], as_json)
+    """Precision and recall of what retires outdated facts: rules, tuned on the even half only, or a model."""
+    _write_path(evaluate_reconciliation, datasets, model, config, output)
 
 
-def _report(results: Sequence[Halves], as_json: bool) -> None:
-    if as_json:
-        print_json([result.to_json() for result in results])
+def _write_path(
+    evaluate_one: Callable[[Path, MemoryConfig, str | None], Halves],
+    datasets: Sequence[Path],
+    model: str | None,
+    config: Path | None,
+    output: Path | None,
+) -> None:
+    settings = check_model(read_config(config, **({"model": model} if model else {})))
+    results = [evaluate_one(path, settings, None) for path in datasets]
+    if str(output) != "-":
+        for result in results:
+            print_halves(result)
+    write_json(output, [result.to_json() for result in results])
+
+
+def write_json(output: Path | None, results: Sequence[Mapping[str, Any]]) -> None:
+    """The results for programs: into a file, or on standard output."""
+    if output is None:
         return
-    for result in results:
-        console.print(Text(result.file, style="bold"))
-        console.print(Text(result.protocol, style="dim"))
-        table = Table(box=None, pad_edge=False, header_style="bold")
-        for name in ("half", "kind", "tried", "expected", "met", "recall", "found", "right", "precision"):
-            table.add_column(name, justify="left" if name in ("half", "kind") else "right")
-        for half, scores in (("even, tuned on", result.tuned), ("odd, reported", result.reported)):
-            for kind, score in scores.items():
-                table.add_row(half, kind, *_cells(score))
-        console.print(table)
-
-
-def _cells(score: Score) -> list[str]:
-    """A measure's cells; a share of nothing is no number."""
-    recall = f"{score.recall:.2f}" if score.expected else "–"
-    precision = f"{score.precision:.2f}" if score.found else "–"
-    tried = str(score.tried) if score.tried else "–"
-    return [tried, str(score.expected), str(score.met), recall, str(score.found), str(score.right), precision]
-
-
-def _print_recall(name: str, result: RecallResult) -> None:
-    table = Table(title=name, title_justify="left", box=None, show_header=False, pad_edge=False)
-    for measure, value in result.to_json().items():
-        table.add_row(measure, f"{value:.3f}" if isinstance(value, float) else str(value))
-    console.print(table)
+    if str(output) == "-":
+        print_json(list(results))
+        return
+    output.parent.mkdir(parents=True, exist_ok=True)
+    output.write_text(json.dumps(list(results), ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
 
 
 @contextmanager

@@ -1,53 +1,181 @@
-"""Questions with known evidence, from public data sets."""
+"""Data sets that can be asked: which form a file has, and what its numbers mean.
+
+`read_dataset` understands LoCoMo, LongMemEval, BEAM, pairs of statements of which the newer one holds (`pairs`), and
+JSON lines of one's own (``.jsonl``):
+
+- messages: ``{"role": "user", "content": "I moved to Lyon.", "id": "m1"}``, with, optionally, ``name``, ``created_at``,
+  ``thread_id``, and ``sample_id`` where the file holds several people's memories;
+- questions: ``{"question": "Where do I live?", "evidence": ["m1"]}``, with, optionally, ``type``, ``asked_at`` (left
+  out, an hour after the last message), ``sample_id``, and ``older``: the ids of outdated messages that the evidence
+  should come before. A question without evidence is one that the messages don't answer.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
-import re
-from dataclasses import dataclass
+import random
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from langmem_plus.errors import ImportFileError
+from langmem_plus.evals.haystacks import SESSIONS, longmemeval_samples
+from langmem_plus.evals.metrics import SEED
+from langmem_plus.evals.pairs import GAP, is_pair, pair_samples
+from langmem_plus.evals.questions import (
+    Question,
+    Sample,
+    read_beam_questions,
+    read_locomo_questions,
+    read_own_question,
+    with_sessions,
+)
+from langmem_plus.importers import Conversation, read_messages
+from langmem_plus.importers.beam import is_chat
+from langmem_plus.importers.locomo import is_sample
+from langmem_plus.importers.longmemeval import is_entry
+from langmem_plus.importers.parts import Place, read_label
+from langmem_plus.importers.reading import is_question, read_lines
+
+Entry = Mapping[str, Any]
+
+_PROTOCOLS = {
+    "LoCoMo": "each conversation is a store, each session a thread, each message a turn of its speaker; questions of "
+    "categories 1 to 4 that name their evidence, asked after the last session; category 5 counts as false premises",
+    "LongMemEval": f"each question has a store of its own: its evidence sessions and others of the file, drawn with "
+    f"seed {SEED} up to {SESSIONS}; the user's turns are the documents; a session keeps its age relative to its own "
+    "question's date; asked at question_date; a question whose answer only an assistant's turn holds counts by session",
+    "BEAM": "each chat is a store with the turns of both sides, each session a thread; asked after the last message",
+    "pairs": f"all pairs stand in one store; the newer statement was said a day before the question, the older one "
+    f"before it by the file's gap, or {GAP.days} days; both are evidence",
+    "JSON lines": "each sample_id is a store; a question is asked at asked_at, or an hour after the last message",
+}
 
 
 @dataclass(frozen=True)
-class Question:
-    """A question whose evidence is known.
+class Dataset:
+    """A file that can be asked.
 
-    Attributes:
-        sample_id: the conversations that it is about.
-        text: the question.
-        category: LoCoMo's: 1 multi-hop, 2 temporal, 3 open-domain, 4 single-hop, 5 adversarial.
-        evidence: the ids of the messages that hold the answer.
+    Args:
+        name: the file's name.
+        form: which kind of file it is.
+        sha256: of the file's bytes.
+        protocol: how memories and questions are made of it.
+        samples: the memories, each with its questions.
     """
 
-    sample_id: str
-    text: str
-    category: int
-    evidence: frozenset[str]
+    name: str
+    form: str
+    sha256: str
+    protocol: str
+    samples: Sequence[Sample]
+
+    def to_json(self) -> dict[str, Any]:
+        """What it is, without its contents."""
+        return {
+            "file": self.name,
+            "form": self.form,
+            "sha256": self.sha256,
+            "samples": len(self.samples),
+            "messages": sum(sample.messages for sample in self.samples),
+            "questions": sum(len(sample.questions) for sample in self.samples),
+        }
 
 
-def read_locomo_questions(path: str | Path) -> list[Question]:
-    """The questions of a LoCoMo file; those without evidence are left out.
+def read_dataset(path: str | Path, *, limit: int | None = None, seed: int = SEED) -> Dataset:
+    """A file's memories and questions.
+
+    Args:
+        path: the file.
+        limit: ask so many of its questions, drawn with the seed; None asks all.
+        seed: of what is drawn.
 
     Raises:
-        ImportFileError: the file isn't LoCoMo's.
-
-    Source: Maharana et al. (2024), "Evaluating Very Long-Term Conversational Memory of LLM Agents".
+        ImportFileError: it can't be read, is of no known form, or asks nothing.
     """
+    path = Path(path)
+    conversations = list(read_messages(path)) if path.suffix in (".jsonl", ".ndjson") else None
+    raw = _bytes(path)
+    place = Place(path)
+    if conversations is not None:
+        form, samples = "JSON lines", _own_samples(raw.decode("utf-8-sig"), conversations, place)
+    else:
+        form, samples = _read_json(raw, path, place, seed)
+    samples = [sample for sample in samples if sample.questions]
+    if not samples:
+        raise ImportFileError(f"{path}: there is no question whose evidence is named; see langmem_plus.evals.datasets.")
+    if limit is not None:
+        samples = _limited(samples, limit, seed)
+    return Dataset(path.name, form, hashlib.sha256(raw).hexdigest(), _PROTOCOLS[form], samples)
+
+
+def _bytes(path: Path) -> bytes:
     try:
-        samples = json.loads(Path(path).read_text(encoding="utf-8"))
-        questions = [
-            Question(
-                str(sample["sample_id"]),
-                str(qa["question"]),
-                int(qa["category"]),
-                # Some lists hold several ids in one text: "D8:6; D9:17".
-                frozenset(found for text in qa.get("evidence") or [] for found in re.findall(r"D\d+:\d+", text)),
-            )
-            for sample in samples
-            for qa in sample["qa"]
-        ]
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-        raise ImportFileError(f"{path}: not a LoCoMo file with questions ({type(error).__name__}: {error}).") from error
-    return [question for question in questions if question.evidence]
+        return path.read_bytes()
+    except OSError as error:
+        raise ImportFileError(f"{path}: can't be read: {error.strerror or error}.") from error
+
+
+def _read_json(raw: bytes, path: Path, place: Place, seed: int) -> tuple[str, list[Sample]]:
+    try:
+        data = json.loads(raw.decode("utf-8-sig"))
+    except (ValueError, RecursionError) as error:
+        raise place.error(f"not JSON: {type(error).__name__}: {error}") from error
+    entries = data if isinstance(data, list) else [data]
+    forms: tuple[tuple[str, Callable[[Any], bool]], ...] = (
+        ("LoCoMo", is_sample),
+        ("LongMemEval", is_entry),
+        ("BEAM", is_chat),
+        ("pairs", is_pair),
+    )
+    form = next((name for name, fits in forms if entries and all(map(fits, entries))), None)
+    if form is None:
+        raise place.error(
+            f"there is no question to ask: it is none of {', '.join(_PROTOCOLS)}; see langmem_plus.evals.datasets"
+        )
+    if form == "pairs":
+        return form, pair_samples(entries, place)
+    conversations = list(read_messages(path))
+    if form == "LongMemEval":
+        return form, list(longmemeval_samples(entries, conversations, place, seed=seed))
+    name, read = ("sample_id", read_locomo_questions) if form == "LoCoMo" else ("id", read_beam_questions)
+    asked = {
+        read_label(entry, name, place) or f"{path.stem}/{number + 1}": read(entry, place / f"[{number}]")
+        for number, entry in enumerate(entries)
+    }
+    return form, _joined(conversations, asked)
+
+
+def _joined(conversations: Iterable[Conversation], asked: Mapping[str, Sequence[Question]]) -> list[Sample]:
+    threads: dict[str, list[Conversation]] = {}
+    for conversation in conversations:
+        threads.setdefault(conversation.sample_id or "", []).append(conversation)
+    return [Sample(name, told, with_sessions(asked.get(name, []), told)) for name, told in threads.items()]
+
+
+def _own_samples(text: str, conversations: Sequence[Conversation], place: Place) -> list[Sample]:
+    asked: dict[str, list[Question]] = {}
+    for data, here, _ in read_lines(text, place):
+        if is_question(data):
+            asked.setdefault(read_label(data, "sample_id", here) or "", []).append(read_own_question(data, here))
+    known = {conversation.sample_id or "" for conversation in conversations}
+    if unknown := asked.keys() - known:
+        raise place.error(f"questions name the sample {sorted(unknown)[0]!r}, but no message does")
+    ids = {message["id"] for conversation in conversations for message in conversation.messages}
+    for question in (question for questions in asked.values() for question in questions):
+        if missing := (question.evidence | question.older) - ids:
+            name = sorted(missing)[0]
+            raise place.error(f"the question {question.text!r} names {name!r}, but no message has that id")
+    return _joined(conversations, asked)
+
+
+def _limited(samples: Sequence[Sample], limit: int, seed: int) -> list[Sample]:
+    places = [(s, q) for s, sample in enumerate(samples) for q in range(len(sample.questions))]
+    chosen = set(random.Random(seed).sample(places, min(max(limit, 0), len(places))))
+    kept = (
+        replace(sample, questions=[each for q, each in enumerate(sample.questions) if (s, q) in chosen])
+        for s, sample in enumerate(samples)
+    )
+    return [sample for sample in kept if sample.questions]

@@ -1,97 +1,178 @@
-"""How well memories are found again: LoCoMo's conversations imported as an app would, its questions asked by `search`.
+"""How well memories are found again: stores built as a program would, questions asked through the real recall path.
 
-Protocol: each conversation is a space of one user, each session a thread, each message a turn with its own time; no
-language model. A question of categories 1 to 4 counts by the share of its evidence messages among the first k hits; a
-fact counts as the message that it was drawn from.
+Each sample becomes a store of its own, written through `MemoryClient.add`, a thread at a time. Each question is asked
+twice: as an agent's turn (`MemoryClient.explain`: what is injected, how long each stage takes), and as a search, as
+deep as the settings fetch candidates, for the ranking. No language model is asked anything.
 """
 
 from __future__ import annotations
 
+import random
+import shutil
+import tempfile
 import time
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from statistics import fmean, median
 from typing import Any
 
-from langmem_plus.client import MemoryClient
-from langmem_plus.errors import ImportFileError
-from langmem_plus.evals.datasets import Question, read_locomo_questions
-from langmem_plus.evals.metrics import ndcg_at, recall_at, reciprocal_rank
-from langmem_plus.importers import read_messages
-from langmem_plus.records import MemoryHit
+from langmem_plus.evals.asking import ANSWERED_AT, Answer, ask
+from langmem_plus.evals.building import Moment, Step, build, opened, without
+from langmem_plus.evals.datasets import Dataset
+from langmem_plus.evals.metrics import RESAMPLES, SEED
+from langmem_plus.evals.probes import NONSENSE, OWN, REMOVED, UNRELATED, nonsense_questions, unrelated_questions
+from langmem_plus.evals.provenance import provenance, settings_json
+from langmem_plus.evals.questions import Question
+from langmem_plus.evals.setups import BM25, Setup, by_store
+from langmem_plus.evals.summary import compared, summarise
 
-USER = "locomo"
-CATEGORIES = (1, 2, 3, 4)
-DEPTH = 10
+PROBED = 100  # questions of nonsense, and as many unrelated ones, over all samples
+REMOVED_QUESTIONS = 150  # questions that are asked once more when their evidence is gone
+PROTOCOL = (
+    "stores are built through MemoryClient.add, one a sample, each thread at its own time; facts are drawn out by "
+    "rules and count as the message that they came from",
+    "each question is asked as of its own date through MemoryClient.explain (tokens, times, what is injected) and "
+    "MemoryClient.search with k = fetch_k (the ranking)",
+    "recall@k: share of the evidence turns among the first k hits; NDCG@10: normalised by all evidence; sessions: the "
+    "first 5 different threads among the hits",
+    f"intervals: 95 %, {RESAMPLES} resamples of the questions, seed {SEED}",
+    "bm25: the store's keyword ranking of the same turns (k1 1.2, b 0.75, stems, stop words, speakers' names), "
+    f"without facts, neighbours and recall; McNemar: some evidence among the first {ANSWERED_AT} hits",
+    "nonsense, unrelated: questions that come with the package; evidence removed: questions asked again in a copy of "
+    "the store without their evidence; AUROC of the best hit's relevance against that of answerable questions",
+)
 
 
 @dataclass(frozen=True)
-class RecallResult:
-    """Means over the questions, each in [0, 1], and the time of a search."""
+class Place:
+    """Where a run keeps what it builds.
 
-    questions: int
-    recall_at_5: float
-    recall_at_10: float
-    ndcg_at_10: float
-    mrr: float
-    search_ms_p50: float
-
-    def to_json(self) -> dict[str, Any]:
-        """As plain JSON."""
-        return asdict(self)
-
-
-def import_conversations(client: MemoryClient, path: str | Path, step: Callable[[int], None] = lambda n: None) -> int:
-    """Add every conversation of a file, each sample into a space of its own, and wait until all is drawn out.
-
-    Returns:
-        The number of messages.
+    Args:
+        stores: the folder of the built stores.
+        cache: the folder of known vectors.
+        keep: whether a later run uses the stores again.
     """
-    total = 0
-    for conversation in read_messages(path):
-        space = conversation.sample_id or "default"
-        client.add(conversation.messages, user_id=USER, space=space, thread_id=conversation.thread_id)
-        total += len(conversation.messages)
-        step(len(conversation.messages))
-    return total
+
+    stores: Path
+    cache: Path
+    keep: bool = False
 
 
-def evidence_ranking(hits: Sequence[MemoryHit], gold: Collection[str]) -> list[str]:
-    """One id a hit, best first: the evidence that it shows for the first time, else its own id."""
-    ranking: list[str] = []
-    for hit in hits:
-        shown = [source for source in hit.record.source_ids if source in gold and source not in ranking]
-        ranking.append(shown[0] if shown else hit.record.id)
-    return ranking
+@dataclass
+class _Run:
+    """A dataset's answers, setup by setup, in the order of asking; what was built, and how long it took."""
+
+    answers: dict[str, list[Answer]]
+    seconds: float = 0.0
 
 
-def evaluate_recall(
-    client: MemoryClient, questions: Sequence[Question], step: Callable[[int], None] = lambda n: None
-) -> RecallResult:
-    """Ask every question, of which there is one at least, and compare the hits with its evidence."""
-    rows: list[tuple[float, float, float, float]] = []
-    took: list[float] = []
-    for question in questions:
-        started = time.perf_counter()
-        hits = client.search(question.text, user_id=USER, space=question.sample_id, k=DEPTH)
-        took.append((time.perf_counter() - started) * 1000)
-        gold = question.evidence
-        ranking = evidence_ranking(hits, gold)
-        recalls = recall_at(gold, ranking, 5), recall_at(gold, ranking, 10)
-        rows.append((*recalls, ndcg_at(gold, ranking, 10), reciprocal_rank(gold, ranking)))
-        step(1)
-    at_5, at_10, ndcg, mrr = (fmean(column) for column in zip(*rows, strict=True))
-    return RecallResult(len(rows), at_5, at_10, ndcg, mrr, median(took))
+def workload(dataset: Dataset, setups: Sequence[Setup], *, probes: bool = True) -> int:
+    """How many steps a run takes: messages that are added and questions that are asked."""
+    messages = sum(sample.messages for sample in dataset.samples) * len(by_store(setups))
+    asked = sum(len(each) for each in _asked(dataset, probes)) + sum(map(len, _removed(dataset, probes)))
+    return messages + asked * len(setups)
 
 
-def read_questions(path: str | Path) -> list[Question]:
-    """The questions that `evaluate_recall` asks.
+def evaluate(
+    dataset: Dataset, setups: Sequence[Setup], place: Place, *, probes: bool = True, step: Step = lambda n: None
+) -> dict[str, Any]:
+    """Build the samples, ask every question under every setup, and tell what came of it, as plain JSON.
 
-    Raises:
-        ImportFileError: the file isn't LoCoMo's, or has no such question.
+    Args:
+        dataset: what is asked.
+        setups: the rows; one of them may be BM25, against which the others are tested.
+        place: where stores and vectors are kept.
+        probes: also ask what has no answer.
+        step: called with the number of messages added and questions asked.
     """
-    found = [question for question in read_locomo_questions(path) if question.category in CATEGORIES]
-    if not found:
-        raise ImportFileError(f"{path}: there is no question of the categories 1 to 4 whose evidence is named.")
+    started = time.perf_counter()
+    run = _Run({setup.name: [] for setup in setups})
+    asked, removed = _asked(dataset, probes), _removed(dataset, probes)
+    for group in by_store(setups):
+        for number, sample in enumerate(dataset.samples):
+            root = place.stores / dataset.sha256[:12] / f"{group[0].written_as}-{_word(group[0])}" / f"{number:04d}"
+            run.seconds += build(sample, root, group[0], place.cache, step)
+            _ask_all(root, group, asked[number], run, step)
+            if removed[number]:
+                _ask_without(root, group, removed[number], run, step)
+            if not place.keep:
+                shutil.rmtree(root, ignore_errors=True)
+    rows = [_row(setup, run.answers, setups) for setup in setups]
+    return {
+        "measured": "recall",
+        "dataset": dataset.to_json(),
+        "protocol": [dataset.protocol, *PROTOCOL],
+        **provenance(),
+        "seconds": {"building": round(run.seconds, 1), "all": round(time.perf_counter() - started, 1)},
+        "rows": rows,
+    }
+
+
+def _word(setup: Setup) -> str:
+    return "".join(char if char.isalnum() else "-" for char in setup.config.embeddings)[:40]
+
+
+def _row(setup: Setup, answers: dict[str, list[Answer]], setups: Sequence[Setup]) -> dict[str, Any]:
+    found = {"name": setup.name, "changed": setup.changed, **summarise(answers[setup.name])}
+    if BM25 in answers and setup.name != BM25:
+        found["against_bm25"] = compared(answers[setup.name], answers[BM25])
+    found["config"] = settings_json(setup.config)
+    found["answers"] = [answer.to_json() for answer in answers[setup.name]]
     return found
+
+
+def _ask_all(root: Path, group: Sequence[Setup], asked: Sequence[tuple[Question, str]], run: _Run, step: Step) -> None:
+    for setup in group:
+        moment = Moment()
+        with opened(root, setup.config, moment) as client:
+            for question, probe in asked:
+                moment.now = question.asked_at
+                run.answers[setup.name].append(ask(client, setup, question, probe))
+                step(1)
+
+
+def _ask_without(root: Path, group: Sequence[Setup], questions: Sequence[Question], run: _Run, step: Step) -> None:
+    with tempfile.TemporaryDirectory(dir=root.parent, prefix="without-") as scratch:
+        copy = Path(scratch) / "store"
+        without(root, copy, group[0], {id for question in questions for id in question.evidence})
+        _ask_all(copy, group, [(question, REMOVED) for question in questions], run, step)
+
+
+def _asked(dataset: Dataset, probes: bool) -> list[list[tuple[Question, str]]]:
+    """What is asked of each sample: its own questions, then those that come with the package."""
+    found = [
+        [
+            (question, "" if question.answerable else OWN)
+            for question in sample.questions
+            if question.answerable or probes
+        ]
+        for sample in dataset.samples
+    ]
+    extra = [(text, NONSENSE) for text in nonsense_questions(PROBED)]
+    unrelated = unrelated_questions()
+    extra += [(unrelated[n % len(unrelated)], UNRELATED) for n in range(PROBED)]
+    # Each unrelated question is asked of several samples, each sample is asked several.
+    for number, (text, probe) in enumerate(extra if probes else []):
+        place = (number + number // len(unrelated)) % len(dataset.samples)
+        asked_at = dataset.samples[place].questions[0].asked_at
+        found[place].append((Question(text, probe, asked_at=asked_at, answerable=False), probe))
+    return found
+
+
+def _removed(dataset: Dataset, probes: bool) -> list[list[Question]]:
+    """The questions of each sample that are asked again without their evidence."""
+    places = [
+        (s, question)
+        for s, sample in enumerate(dataset.samples)
+        for question in sample.questions
+        if question.answerable and question.evidence and not question.older
+    ]
+    found: list[list[Question]] = [[] for _ in dataset.samples]
+    for s, question in random.Random(f"{SEED}:removed").sample(
+        places, min(REMOVED_QUESTIONS, len(places)) if probes else 0
+    ):
+        found[s].append(question)
+    return found
+
+
+__all__ = ["Place", "evaluate", "workload"]

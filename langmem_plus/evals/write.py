@@ -1,4 +1,4 @@
-"""How well memory is written without a model: what is extracted of a turn, and what a newer statement retires.
+"""How well memory is written, by rules or by a model: what is extracted of a turn, and what a newer statement retires.
 
 Every measure comes in two halves, by an entry's place in its file: the rules were tuned on the even half, so the odd
 half is the one to believe. The files' texts are read, never shipped.
@@ -14,19 +14,34 @@ Two kinds of file are understood:
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import json
+import random
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from langchain_core.language_models import BaseChatModel
+from langgraph.store.memory import InMemoryStore
+
 from langmem_plus.config import MemoryConfig
 from langmem_plus.errors import ImportFileError
+from langmem_plus.evals.metrics import SEED
+from langmem_plus.evals.provenance import provenance, settings_json
+from langmem_plus.graph import make_services
 from langmem_plus.records import Fact, MemoryRecord, record_id
 from langmem_plus.remember.decide import decide_by_rules, find_repeats, to_record
-from langmem_plus.remember.extract import facts_by_rules
+from langmem_plus.remember.extract import draw_facts, facts_by_rules
+from langmem_plus.remember.ledger import Ledger
+from langmem_plus.remember.reconcile import decide_turn
 from langmem_plus.remember.simhash import simhash
+from langmem_plus.remember.steps import run_steps
+from langmem_plus.services import Services
 from langmem_plus.text import tokens
+
+Model = str | BaseChatModel | None
 
 MATCH = 0.5  # F1 of the words from which an extracted fact counts as the expected statement
 
@@ -71,18 +86,44 @@ class Score:
 class Halves:
     """A measure on both halves of a file, and what it means."""
 
-    file: str
+    measured: str
+    path: Path
+    entries: int
     protocol: str
     tuned: dict[str, Score]
     reported: dict[str, Score]
+    services: Services
+    seconds: float
+
+    @property
+    def by(self) -> str:
+        """Who extracted and decided."""
+        model = self.services.model
+        if model is None:
+            return "rules"
+        return str(getattr(model, "model_name", None) or getattr(model, "model", None) or type(model).__name__)
 
     def to_json(self) -> dict[str, Any]:
-        """Everything as plain JSON, for programs."""
-        return {
-            "file": self.file,
-            "protocol": self.protocol,
+        """Everything as plain JSON, for programs, in the shape of a measurement of recall."""
+        dataset = {
+            "file": self.path.name,
+            "form": self.measured,
+            "sha256": hashlib.sha256(self.path.read_bytes()).hexdigest(),
+            "entries": self.entries,
+        }
+        row = {
+            "name": self.by,
             "tuned_on_even_entries": {name: score.to_json() for name, score in self.tuned.items()},
             "reported_on_odd_entries": {name: score.to_json() for name, score in self.reported.items()},
+            "config": settings_json(self.services.config),
+        }
+        return {
+            "measured": self.measured,
+            "dataset": dataset,
+            "protocol": [self.protocol, "rules were tuned on the even entries: the odd ones are to be believed"],
+            **provenance(),
+            "seconds": {"all": round(self.seconds, 1)},
+            "rows": [row],
         }
 
 
@@ -100,34 +141,35 @@ def word_f1(a: str, b: str) -> float:
 # Extraction
 
 EXTRACTION_PROTOCOL = (
-    f"each of the user's messages is one turn; a fact is right if its words match an expected statement (F1 ≥ "
-    f"{MATCH}); a "
-    "message says more than the one statement that is expected of it, so precision is a lower bound"
+    "facts are extracted by rules, or by the model that is named; each of the user's messages is one turn; a fact is "
+    f"right if its words match an expected statement (F1 ≥ {MATCH}); a message says more than the one statement that "
+    "is expected of it, so precision is a lower bound"
 )
 
 
-def evaluate_extraction(path: str | Path, config: MemoryConfig | None = None) -> Halves:
-    """Extract facts by rules from every entry's turns, and compare them with the expected statements.
+def evaluate_extraction(path: str | Path, config: MemoryConfig | None = None, model: Model = None) -> Halves:
+    """Extract facts from every entry's turns, and compare them with the expected statements.
 
     Raises:
         ImportFileError: the file isn't such a list.
     """
-    config = config or MemoryConfig()
+    services, started = _services(config, model), time.perf_counter()
     halves: list[dict[str, Score]] = [{}, {}]
+    place = -1
     for place, entry in enumerate(_read(path)):
         try:
             turns, expected = _extraction_entry(entry)
         except (KeyError, TypeError) as error:
             raise ImportFileError(f"{path}: entry {place} has no {error}; see langmem_plus.evals.write.") from error
         half = halves[place % 2]
-        texts = [fact.text for turn in turns for fact in facts_by_rules(_turn(turn, place), config)]
+        texts = [fact.text for fact in _facts(turns, str(place), services)]
         for kind, gold in expected:
             met = any(word_f1(text, gold) >= MATCH for text in texts)
             half[kind] = half.get(kind, Score()) + Score(expected=1, met=int(met))
         matched = sum(any(word_f1(text, gold) >= MATCH for _, gold in expected) for text in texts)
         reached = sum(any(word_f1(text, gold) >= MATCH for text in texts) for _, gold in expected)
         half["all"] = half.get("all", Score()) + Score(len(texts), matched, len(expected), reached)
-    return Halves(Path(path).name, EXTRACTION_PROTOCOL, _sorted(halves[0]), _sorted(halves[1]))
+    return _halves("extraction", path, place + 1, EXTRACTION_PROTOCOL, halves, services, started)
 
 
 def _extraction_entry(entry: dict[str, Any]) -> tuple[list[str], list[tuple[str, str]]]:
@@ -137,6 +179,19 @@ def _extraction_entry(entry: dict[str, Any]) -> tuple[list[str], list[tuple[str,
     return [entry["text"]], [(memory.get("type", "statement"), memory["content"]) for memory in entry["memories"]]
 
 
+def _halves(
+    measured: str,
+    path: str | Path,
+    entries: int,
+    protocol: str,
+    halves: Sequence[dict[str, Score]],
+    services: Services,
+    started: float,
+) -> Halves:
+    tuned, reported = map(_sorted, halves)
+    return Halves(measured, Path(path), entries, protocol, tuned, reported, services, time.perf_counter() - started)
+
+
 def _sorted(scores: dict[str, Score]) -> dict[str, Score]:
     return {name: scores[name] for name in sorted(scores, key=lambda name: (name != "all", name))}
 
@@ -144,11 +199,13 @@ def _sorted(scores: dict[str, Score]) -> dict[str, Score]:
 # Reconciliation
 
 RECONCILIATION_PROTOCOL = (
-    "facts are extracted by rules from both messages, the older one's are known and the newer one's are decided about; "
+    "facts are extracted from both messages, by rules or by the model that is named, the older one's are known and the "
+    "newer one's are decided about; "
     "'update': the newer message should retire a fact of the older one; 'unrelated': the newer message of each entry "
     "meets the older ones of all other entries and must retire nothing; 'look-alike': of these, the ones with the most "
     "words in common; 'contradiction' (which of two statements holds is for the user to say) is only counted"
 )
+MODEL_PROTOCOL = "; a model, which takes its time, meets 5 of all other entries, drawn with a seed, and not all of them"
 LOOK_ALIKES = 5  # older messages of other entries, the most similar ones, that an entry is tried against apart
 
 
@@ -161,34 +218,37 @@ class _Pair:
     new: tuple[str, ...]
 
 
-def evaluate_reconciliation(path: str | Path, config: MemoryConfig | None = None) -> Halves:
-    """Let the rules decide about every pair, and about every newer message against the other entries' older ones.
+def evaluate_reconciliation(path: str | Path, config: MemoryConfig | None = None, model: Model = None) -> Halves:
+    """Decide about every pair, and about every newer message against the other entries' older ones.
 
     Raises:
         ImportFileError: the file isn't such a list.
     """
-    config = config or MemoryConfig()
+    services, started = _services(config, model), time.perf_counter()
     pairs = [_pair(path, place, entry) for place, entry in enumerate(_read(path))]
-    known = {pair.place: _facts(pair.old, f"old {pair.place}", config) for pair in pairs}
-    new = {pair.place: _facts(pair.new, f"new {pair.place}", config) for pair in pairs}
+    known = {pair.place: _facts(pair.old, f"old {pair.place}", services) for pair in pairs}
+    new = {pair.place: _facts(pair.new, f"new {pair.place}", services) for pair in pairs}
     halves: list[dict[str, Score]] = [{}, {}]
     for pair in pairs:
         half = halves[pair.place % 2]
-        retired = _retires(new[pair.place], known[pair.place], config)
+        retired = _retires(new[pair.place], known[pair.place], services)
         expected = pair.kind == "update"
         score = Score(int(retired), int(retired and expected), int(expected), int(retired and expected), tried=1)
         half[pair.kind] = half.get(pair.kind, Score()) + score
         others = [other for other in pairs if other.place % 2 == pair.place % 2 and not _same_story(pair, other)]
-        wrong = {other.place for other in others if _retires(new[pair.place], known[other.place], config)}
         alike = sorted(others, key=lambda other: _alike(pair, other), reverse=True)[:LOOK_ALIKES]
-        false_alarms = {"unrelated": len(wrong), "look-alike": sum(other.place in wrong for other in alike)}
-        for name, count in false_alarms.items():
-            tried = len(others) if name == "unrelated" else len(alike)
-            half[name] = half.get(name, Score()) + Score(found=count, tried=tried)
+        if services.model is not None:
+            others = random.Random(f"{SEED}:{pair.place}").sample(others, min(LOOK_ALIKES, len(others)))
+        met = {other.place: other for other in (*others, *alike)}
+        wrong = {place for place in met if _retires(new[pair.place], known[place], services)}
+        for name, tried in (("unrelated", others), ("look-alike", alike)):
+            found = sum(other.place in wrong for other in tried)
+            half[name] = half.get(name, Score()) + Score(found=found, tried=len(tried))
     for half in halves:
         updates = half.get("update", Score())
         half["all"] = updates + half.get("unrelated", Score())
-    return Halves(Path(path).name, RECONCILIATION_PROTOCOL, _sorted(halves[0]), _sorted(halves[1]))
+    protocol = RECONCILIATION_PROTOCOL + ("" if services.model is None else MODEL_PROTOCOL)
+    return _halves("reconciliation", path, len(pairs), protocol, halves, services, started)
 
 
 def _pair(path: str | Path, place: int, entry: dict[str, Any]) -> _Pair:
@@ -219,31 +279,44 @@ def _alike(pair: _Pair, other: _Pair) -> float:
     return word_f1(" ".join(pair.new), " ".join(other.old))
 
 
-def _retires(facts: Sequence[Fact], known: Sequence[Fact], config: MemoryConfig) -> bool:
+def _retires(facts: Sequence[Fact], known: Sequence[Fact], services: Services) -> bool:
     """Whether the decision about the new facts retires any of the known ones."""
     turn = _turn("", 0)
     records = [to_record(fact, turn, turn.created_at, simhash(fact.text)) for fact in known]
-    _, rest = find_repeats(facts, records, config.simhash_distance)
-    return any(decision.event in ("UPDATE", "DELETE") for decision in decide_by_rules(rest, records))
+    if services.model is None:
+        _, rest = find_repeats(facts, records, services.config.simhash_distance)
+        return any(decision.event in ("UPDATE", "DELETE") for decision in decide_by_rules(rest, records))
+    turns = {fact.source_id: turn.model_copy(update={"id": fact.source_id}) for fact in facts}
+    ledger = Ledger(turns, turn.created_at)
+    verdict = run_steps(decide_turn(facts, ledger.learn(records), ledger, services), services, services.find_store())
+    ids = {record.id for record in records}
+    return any(each.event in ("UPDATE", "DELETE") and each.target in ids for each in verdict.decisions)
 
 
-def _facts(texts: Iterable[str], place: str, config: MemoryConfig) -> list[Fact]:
-    return [fact for text in texts for fact in facts_by_rules(_turn(text, place), config)]
+def _facts(texts: Iterable[str], place: str, services: Services) -> list[Fact]:
+    turns = [_turn(text, place) for text in texts]
+    if services.model is None:
+        return [fact for turn in turns for fact in facts_by_rules(turn, services.config)]
+    drawn = (run_steps(draw_facts(turn, services), services, services.find_store()) for turn in turns)
+    return [fact for facts, _ in drawn for fact in facts]
+
+
+def _services(config: MemoryConfig | None, model: Model) -> Services:
+    return make_services(store=InMemoryStore(), model=model, config=config or MemoryConfig())
 
 
 # Files
 
 
-def evaluate_file(path: str | Path, config: MemoryConfig | None = None) -> Halves:
+def evaluate_file(path: str | Path, config: MemoryConfig | None = None, model: Model = None) -> Halves:
     """Evaluate a file of either kind, told apart by its first entry.
 
     Raises:
         ImportFileError: the file is of neither kind.
     """
     first = next(_read(path), {})
-    return (
-        evaluate_reconciliation(path, config) if {"old", "new"} <= first.keys() else evaluate_extraction(path, config)
-    )
+    evaluate = evaluate_reconciliation if {"old", "new"} <= first.keys() else evaluate_extraction
+    return evaluate(path, config, model)
 
 
 def _read(path: str | Path) -> Iterator[dict[str, Any]]:

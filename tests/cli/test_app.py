@@ -202,9 +202,11 @@ def test_eval_recall(shell: Shell) -> None:
         "qa": [{"question": "Who adopted a turtle?", "answer": "Ann", "evidence": ["D1:1"], "category": 4}],
     }
     (shell.folder / "locomo.json").write_text(json.dumps([sample]), encoding="utf-8")
-    result = shell.json("eval", "recall", "locomo.json")
-    assert result["questions"] == 1
-    assert result["recall_at_5"] == 1.0
+    code, out, err = shell("eval", "recall", "locomo.json", "--no-probes", "--json", "-")
+    assert code == 0, err
+    row = json.loads(out)[0]["rows"][0]
+    assert row["questions"] == 1
+    assert row["measures"]["recall@5"]["mean"] == 1.0
 
 
 def test_output_to_a_closed_pipe_is_no_error(tmp_path: Path) -> None:
@@ -377,9 +379,11 @@ def test_eval_write_tells_files_apart(shell: Shell) -> None:
     pairs = [{"kind": "update", "old": said, "new": {**said, "text": "I live in Lyon"}}]
     for name, data in (("a.json", extraction), ("b.json", pairs)):
         (shell.folder / name).write_text(json.dumps(data), encoding="utf-8")
-    results = shell.json("eval", "write", "a.json", "b.json")
-    assert results[0]["tuned_on_even_entries"]["all"]["met"] == 1
-    assert results[1]["tuned_on_even_entries"]["all"]["expected"] == 1
+    code, out, err = shell("eval", "write", "a.json", "b.json", "--json", "-")
+    assert code == 0, err
+    first, second = (result["rows"][0]["tuned_on_even_entries"]["all"] for result in json.loads(out))
+    assert first["met"] == 1
+    assert second["expected"] == 1
 
 
 def test_half_an_emoji_can_be_shown(shell: Shell) -> None:

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
+import json
+from pathlib import Path
 
+import pytest
+from typer.testing import CliRunner
+
+from langmem_plus.cli.app import app
 from langmem_plus.cli.evaluation import print_parts, print_settings
 from langmem_plus.config import GROUPS, MemoryConfig, knob_group
 from langmem_plus.providers import Part
@@ -29,3 +34,48 @@ def test_every_setting_is_shown_in_its_group(capsys: pytest.CaptureFixture[str])
     (line,) = (line for line in out.splitlines() if line.startswith("top_k "))
     assert line.split()[1] == "7"
     assert all(name in out for name in values)
+
+
+def own_file(folder: Path) -> Path:
+    """Messages and a question of one's own."""
+    lines = [
+        {"role": "user", "content": "My dog is called Pixel.", "id": "m1"},
+        {"role": "user", "content": "I work as a baker.", "id": "m2"},
+        {"question": "What is my dog called?", "evidence": ["m1"]},
+    ]
+    path = folder / "own.jsonl"
+    path.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_a_measurement_fits_the_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, width: int) -> None:
+    """Protocol, hash and all tables, in 80 columns and in 120, with every row of a comparison."""
+    monkeypatch.setenv("COLUMNS", str(width))
+    monkeypatch.setattr("langmem_plus.evals.recall.PROBED", 3)
+    arguments = ["eval", "recall", str(own_file(tmp_path)), "--compare", "default,words,theoria,agent-cli"]
+    result = CliRunner().invoke(app, arguments, env={"LANGMEM_PLUS_EMBEDDINGS": "none"})
+    assert result.exit_code == 0, result.output
+    lines = result.output.splitlines()
+    assert all(len(line) <= width for line in lines)
+    for wanted in ("own.jsonl", "sha256", "JSON lines", "McNemar", "R@10", "AUROC", "p50 / p95", "agent-cli", "bm25"):
+        assert wanted in result.output
+
+
+def test_results_are_json_with_what_is_needed_to_run_them_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Hash, settings, versions, protocol and every answer; into a file, or instead of the tables."""
+    monkeypatch.setattr("langmem_plus.evals.recall.PROBED", 3)
+    data, file = own_file(tmp_path), tmp_path / "new" / "out.json"
+    runner, environment = CliRunner(), {"LANGMEM_PLUS_EMBEDDINGS": "none"}
+    done = runner.invoke(app, ["eval", "recall", str(data), "--json", str(file)], env=environment)
+    assert done.exit_code == 0, done.output
+    (result,) = json.loads(file.read_text(encoding="utf-8"))
+    assert len(result["dataset"]["sha256"]) == 64
+    assert result["versions"]["langmem-plus"]
+    assert result["protocol"]
+    assert result["rows"][0]["config"]["embeddings"] == "none"
+    assert result["rows"][0]["answers"]
+    printed = runner.invoke(app, ["eval", "recall", str(data), "--json", "-", "--no-probes"], env=environment)
+    assert json.loads(printed.stdout)[0]["dataset"] == result["dataset"]

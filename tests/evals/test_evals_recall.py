@@ -1,75 +1,140 @@
-"""Questions with known evidence, asked of an imported conversation."""
+"""Questions with known evidence, asked of memories that are built as a program would."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from langmem_plus.client import MemoryClient
 from langmem_plus.config import MemoryConfig
-from langmem_plus.errors import ImportFileError
-from langmem_plus.evals.datasets import read_locomo_questions
-from langmem_plus.evals.recall import USER, evaluate_recall, evidence_ranking, import_conversations, read_questions
+from langmem_plus.evals import recall
+from langmem_plus.evals.asking import evidence_ranking, measures, newer_first
+from langmem_plus.evals.building import Moment, build, opened, without
+from langmem_plus.evals.datasets import read_dataset
+from langmem_plus.evals.probes import nonsense_questions, unrelated_questions
+from langmem_plus.evals.questions import Question
+from langmem_plus.evals.recall import Place, evaluate, workload
+from langmem_plus.evals.setups import make_setups
 from langmem_plus.records import MemoryHit, MemoryRecord
 
-
-def locomo(folder: Path, *questions: dict[str, Any]) -> Path:
-    """A file of LoCoMo's form with two messages."""
-    said = [("Ann", "D1:1", "I adopted a turtle."), ("Bob", "D1:2", "I have been baking bread.")]
-    turns = [{"speaker": speaker, "dia_id": id, "text": text} for speaker, id, text in said]
-    talk = {"session_1_date_time": "1:56 pm on 8 May, 2023", "session_1": turns}
-    path = folder / "locomo.json"
-    path.write_text(json.dumps([{"sample_id": "s1", "conversation": talk, "qa": list(questions)}]), encoding="utf-8")
-    return path
+Write = Callable[..., Path]
+CONFIG = MemoryConfig(embeddings="none")
 
 
-def question(text: str, *evidence: str, category: int = 4) -> dict[str, Any]:
-    """A question as LoCoMo writes it."""
-    return {"question": text, "answer": "x", "evidence": list(evidence), "category": category}
+@pytest.fixture(autouse=True)
+def few_probes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A handful of questions without an answer is enough here."""
+    monkeypatch.setattr(recall, "PROBED", 4)
 
 
-def test_questions_are_read_with_their_evidence(tmp_path: Path) -> None:
-    """Several ids in one text are several; questions without evidence, and adversarial ones, aren't asked."""
-    path = locomo(tmp_path, question("a?", "D1:1; D1:2"), question("b?"), question("c?", "D1:1", category=5))
-    found = read_locomo_questions(path)
-    assert [(each.text, each.evidence) for each in found] == [
-        ("a?", frozenset({"D1:1", "D1:2"})),
-        ("c?", frozenset({"D1:1"})),
-    ]
-    assert [each.text for each in read_questions(path)] == ["a?"]
-
-
-@pytest.mark.parametrize("text", ["", "[1]", '{"a": 1}', '[{"sample_id": "x"}]', "[" * 100_000, "[]"])
-def test_what_has_no_questions_is_named(tmp_path: Path, text: str) -> None:
-    """The error names the file."""
-    path = tmp_path / "other.json"
-    path.write_text(text, encoding="utf-8")
-    with pytest.raises(ImportFileError, match=r"other\.json"):
-        read_questions(path)
+def hit(id: str, *sources: str, thread: str = "t") -> MemoryHit:
+    """A hit that shows some messages."""
+    return MemoryHit(record=MemoryRecord(id=id, text="x", user_id="u", thread_id=thread, source_ids=[*sources]))
 
 
 def test_each_evidence_is_found_once() -> None:
     """A fact counts as the message that it was drawn from; shown again, it is no evidence but itself."""
-    records = [
-        MemoryRecord(id=id, text="x", user_id="u", source_ids=sources)
-        for id, sources in (("fact", ["D1:1"]), ("turn", ["D1:1"]), ("other", ["D9:9"]), ("both", ["D1:1", "D1:2"]))
-    ]
-    ranking = evidence_ranking([MemoryHit(record=record) for record in records], {"D1:1", "D1:2"})
-    assert ranking == ["D1:1", "turn", "other", "D1:2"]
+    hits = [hit("fact", "D1:1"), hit("turn", "D1:1"), hit("other", "D9:9"), hit("both", "D1:1", "D1:2")]
+    assert evidence_ranking(hits, {"D1:1", "D1:2"}) == ["D1:1", "turn", "other", "D1:2"]
 
 
-def test_recall_is_measured_end_to_end(tmp_path: Path) -> None:
-    """One question is answered by its message, the other's evidence isn't what is found first."""
-    path = locomo(tmp_path, question("Who adopted a turtle?", "D1:1"), question("Who adopted a turtle?", "D1:2"))
-    steps: list[int] = []
-    with MemoryClient(tmp_path / "memory", config=MemoryConfig(embeddings="none", background=False)) as client:
-        assert import_conversations(client, path, steps.append) == 2
-        assert len(client.list(user_id=USER, space="s1", role="user")) == 2
-        result = evaluate_recall(client, read_questions(path), steps.append)
-    assert (result.questions, steps) == (2, [2, 1, 1])
-    assert result.recall_at_5 <= 0.5 or result.mrr < 1
-    assert result.mrr >= 0.5
-    assert result.to_json()["questions"] == 2
+def test_sessions_are_counted_by_their_first_hit() -> None:
+    """Five different threads, however many hits each has; without turns as evidence, sessions alone count."""
+    hits = [hit(f"{n}", thread=f"t{n // 3}") for n in range(20)]
+    found = measures(Question("?", "k", sessions=frozenset({"t4", "t5"})), hits)
+    assert found == {"session recall@5": 0.5, "session any@5": 1.0, "session all@5": 0.0}
+    both = measures(Question("?", "k", frozenset({"m"}), frozenset({"t0"})), [hit("a", "m", thread="t0")])
+    assert both["recall@1"] == both["ndcg@10"] == both["session all@5"] == 1.0
+
+
+def test_the_first_version_that_is_found_decides() -> None:
+    """Newer, older, or neither; a question about one statement isn't counted."""
+    question = Question("?", "update", newer=frozenset({"new"}), older=frozenset({"old"}))
+    assert newer_first(question, [hit("x"), hit("a", "new"), hit("b", "old")]) is True
+    assert newer_first(question, [hit("b", "old"), hit("a", "new")]) is False
+    assert newer_first(question, [hit("x")]) is None
+    assert newer_first(Question("?", "other"), [hit("a", "new")]) is None
+
+
+@pytest.mark.parametrize("form", ["locomo", "longmemeval", "beam", "pairs", "own"])
+def test_recall_is_measured_end_to_end(tmp_path: Path, dataset_file: Write, form: str) -> None:
+    """Every form: something is found, everything lies in its bounds, and all is plain JSON."""
+    dataset = read_dataset(dataset_file(form))
+    setups, steps = make_setups(["default"], CONFIG), list[int]()
+    place = Place(tmp_path / "stores", tmp_path / "vectors")
+    result = evaluate(dataset, setups, place, step=steps.append)
+    assert sum(steps) == workload(dataset, setups)
+    assert json.loads(json.dumps(result)) == result
+    assert [row["name"] for row in result["rows"]] == ["default", "bm25"]
+    assert result["dataset"]["sha256"] == dataset.sha256
+    for row in result["rows"]:
+        assert row["measures"]["recall@5"]["mean"] > 0.5
+        assert all(0 <= each["low"] <= each["mean"] <= each["high"] <= 1 for each in row["measures"].values())
+        assert row["config"]["embeddings"] == "none"
+        assert 0 <= row["abstention"]["nonsense"]["auroc"] <= 1
+    first = result["rows"][0]
+    assert {"retrieve", "rerank", "mmr", "inject", "recall", "again"} <= first["milliseconds"].keys()
+    assert 0 < first["tokens"]["mean"] <= 1500
+    assert first["against_bm25"]["p"] <= 1
+    assert not list((tmp_path / "stores").glob("*/*/*"))  # nothing was to be kept
+
+
+def test_stores_are_used_again(tmp_path: Path, dataset_file: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kept store is asked without being built, and gives the same answers; half of one is built anew."""
+    dataset, setups = read_dataset(dataset_file("locomo")), make_setups([], CONFIG)
+    place = Place(tmp_path / "stores", tmp_path / "vectors", keep=True)
+    first = evaluate(dataset, setups, place)
+    (mark,) = (tmp_path / "stores").rglob("built.json")
+    added: list[Any] = []
+    monkeypatch.setattr("langmem_plus.client.MemoryClient.add", lambda self, *args, **more: added.append(args))
+    again = evaluate(dataset, setups, place)
+    assert not added
+    assert again["rows"][0]["measures"] == first["rows"][0]["measures"]
+    mark.unlink()
+    evaluate(dataset, setups, place)
+    assert added
+
+
+def test_each_question_is_asked_as_of_its_own_day(tmp_path: Path, dataset_file: Write) -> None:
+    """What was said is as old as it was then; the store and the client go by the same clock."""
+    (sample,) = read_dataset(dataset_file("own")).samples
+    (setup, _) = make_setups([], CONFIG.replace(recency_tau_days=31.0))
+    build(sample, tmp_path / "store", setup)
+    moment = Moment()
+    moment.now = sample.questions[0].asked_at
+    with opened(tmp_path / "store", setup.config, moment) as client:
+        ages = {each.text: each.scores["recency"] for each in client.search("Where did I move?", user_id="somebody")}
+        assert {each.created_at.year for each in client.list(user_id="somebody")} == {2024}
+    assert ages["I moved to Nantes."] == pytest.approx(0.3679, abs=0.001)
+
+
+def test_evidence_can_be_taken_away(tmp_path: Path, dataset_file: Write) -> None:
+    """Its turn and the facts of it, in a copy; the store stays whole."""
+    (sample,) = read_dataset(dataset_file("locomo")).samples
+    (setup, _) = make_setups([], CONFIG)
+    build(sample, tmp_path / "store", setup)
+    without(tmp_path / "store", tmp_path / "copy", setup, {"D1:1"})
+    for name, there in (("store", True), ("copy", False)):
+        with opened(tmp_path / name, setup.config, Moment()) as client:
+            found = [each.text for each in client.list(user_id="somebody")]
+            assert any("turtle" in text for text in found) == there
+            assert any("Oslo" in text for text in found)
+
+
+def test_without_probes_only_answerable_questions_are_asked(tmp_path: Path, dataset_file: Write) -> None:
+    """Then nothing is told about abstention."""
+    dataset, setups = read_dataset(dataset_file("locomo")), make_setups([], CONFIG)
+    result = evaluate(dataset, setups, Place(tmp_path / "stores", tmp_path / "vectors"), probes=False)
+    assert {answer["probe"] for answer in result["rows"][0]["answers"]} == {""}
+    assert "nonsense" not in result["rows"][0]["abstention"]
+
+
+def test_what_has_no_answer_is_the_same_for_everybody() -> None:
+    """Fewer are the beginning of more; no two unrelated questions are alike."""
+    assert nonsense_questions(5) == nonsense_questions(9)[:5]
+    assert nonsense_questions(5) != nonsense_questions(5, seed=1)
+    assert len(set(unrelated_questions())) == len(unrelated_questions()) >= 40
+    assert all(text.endswith("?") and "{" not in text for text in (*nonsense_questions(50), *unrelated_questions()))

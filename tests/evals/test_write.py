@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ import pytest
 
 from langmem_plus.errors import ImportFileError
 from langmem_plus.evals.write import Score, evaluate_extraction, evaluate_reconciliation, word_f1
+from langmem_plus.testing import ScriptedChatModel
 
 
 def written(path: Path, data: Any) -> Path:
@@ -77,3 +79,30 @@ def test_other_files_are_refused_with_their_name(tmp_path: Path, text: str) -> N
             measure(path)
     with pytest.raises(ImportFileError, match="missing"):
         evaluate_extraction(tmp_path / "missing.json")
+
+
+def test_the_shape_is_that_of_every_measurement(tmp_path: Path) -> None:
+    """Hash, versions, settings and protocol, so that the numbers can be had again."""
+    path = written(tmp_path / "x.json", [{"text": "I like tea.", "memories": [{"content": "I like tea."}]}])
+    result = evaluate_extraction(path).to_json()
+    assert json.loads(json.dumps(result)) == result
+    assert result["dataset"]["sha256"] == hashlib.sha256(path.read_bytes()).hexdigest()
+    assert (result["dataset"]["entries"], result["measured"]) == (1, "extraction")
+    assert result["rows"][0]["name"] == "rules"
+    assert result["versions"]["langmem-plus"]
+    assert result["protocol"]
+
+
+def test_a_model_can_be_measured(tmp_path: Path) -> None:
+    """It extracts and decides, and the rules don't."""
+    tea, lyon, paris = ({"facts": [{"text": text}]} for text in ("I like tea.", "I live in Lyon.", "I live in Paris."))
+    data = [{"text": "I like tea.", "memories": [{"content": "I like tea."}]}]
+    halves = evaluate_extraction(written(tmp_path / "x.json", data), model=ScriptedChatModel([tea]))
+    assert halves.tuned["all"] == Score(found=1, right=1, expected=1, met=1)
+    assert halves.by == "ScriptedChatModel"
+    entry = {"kind": "update", "old": {"text": "I live in Paris."}, "new": {"text": "I live in Lyon."}}
+    decided = {"changes": [{"fact": "A", "event": "UPDATE", "id": 1, "text": "I live in Lyon."}]}
+    model = ScriptedChatModel([paris, lyon, decided])
+    halves = evaluate_reconciliation(written(tmp_path / "y.json", [{"id": "q0", **entry}]), model=model)
+    assert halves.tuned["update"] == Score(found=1, right=1, expected=1, met=1, tried=1)
+    assert halves.to_json()["rows"][0]["name"] == "ScriptedChatModel"

@@ -1,0 +1,183 @@
+"""What a measurement shows in a terminal: every table fits 80 columns, with its protocol above it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from rich.table import Table
+from rich.text import Text
+
+from langmem_plus.cli.output import console
+from langmem_plus.evals.write import Halves, Score
+
+Row = Mapping[str, Any]
+_TURNS = {"R@1": "recall@1", "R@5": "recall@5", "R@10": "recall@10", "NDCG@10": "ndcg@10", "MRR": "mrr"}
+_SESSIONS = {"R@5": "session recall@5", "any@5": "session any@5", "all@5": "session all@5"}
+_STAGES = ("retrieve", "rerank", "mmr", "inject", "recall", "again")
+_PROBES = ("nonsense", "unrelated", "evidence removed", "the set's own")
+_MOST_COLUMNS = 6  # setups that stand beside each other in 80 columns
+_COUNTED = ("samples", "messages", "questions", "entries")
+_NONE = "–"
+
+
+def print_recall(result: Mapping[str, Any]) -> None:
+    """A measurement of recall: the data, the protocol, and the tables."""
+    print_heading(result)
+    rows: Sequence[Row] = result["rows"]
+    _print("turns, % (± half of the 95 % interval)", rows, {title: _percent(name) for title, name in _TURNS.items()})
+    sessions = {title: _percent(name) for title, name in _SESSIONS.items()}
+    _print("sessions, %; tokens injected; against bm25", rows, {**sessions, **_COST})
+    _print_kinds(rows)
+    _print_abstention(rows)
+    _print_newer(rows)
+    _print("milliseconds, p50 / p95", rows, {stage: _milliseconds(stage) for stage in _STAGES})
+    took = result["seconds"]
+    console.print(Text(f"took {took['all']:.0f} s, {took['building']:.0f} s of it to build the stores", style="dim"))
+    console.print()
+
+
+def print_heading(result: Mapping[str, Any]) -> None:
+    """Which data, and how it was asked."""
+    data = result["dataset"]
+    counts = ", ".join(
+        f"{data[name]:,} {name}" for name in ("samples", "messages", "questions", "entries") if name in data
+    )
+    console.print(Text.assemble((data["file"], "bold"), f"  {data['form']}, {counts}"))
+    console.print(Text(f"sha256 {data['sha256']}", style="dim"))
+    for line in result["protocol"]:
+        table = Table.grid(padding=(0, 1))
+        table.add_row(Text("·", style="dim"), Text(line, style="dim"))
+        console.print(table)
+    console.print()
+
+
+def _print(title: str, rows: Sequence[Row], columns: Mapping[str, Callable[[Row], str]]) -> None:
+    table = _table(title, ["setup", *columns])
+    for row in rows:
+        table.add_row(row["name"], *(cell(row) for cell in columns.values()))
+    console.print(table)
+    console.print()
+
+
+def _table(title: str, columns: Sequence[str], texts: int = 1) -> Table:
+    table = Table(
+        title=Text(title, style="italic"), title_justify="left", box=None, pad_edge=False, header_style="bold"
+    )
+    for number, name in enumerate(columns):
+        table.add_column(name, justify="left" if number < texts else "right", overflow="fold")
+    return table
+
+
+def _percent(name: str) -> Callable[[Row], str]:
+    return lambda row: _interval(row["measures"].get(name))
+
+
+def _interval(found: Mapping[str, float] | None) -> str:
+    if not found or not found["count"]:
+        return _NONE
+    return f"{100 * found['mean']:.1f} ±{50 * (found['high'] - found['low']):.1f}"
+
+
+def _milliseconds(stage: str) -> Callable[[Row], str]:
+    def cell(row: Row) -> str:
+        found = row["milliseconds"].get(stage)
+        return f"{_short(found['p50'])} / {_short(found['p95'])}" if found else _NONE
+
+    return cell
+
+
+def _short(value: float) -> str:
+    return f"{value:.1f}" if value < 10 else f"{value:.0f}"
+
+
+def _mean_tokens(row: Row) -> str:
+    return f"{row['tokens']['mean']:.0f}" if row["tokens"]["max"] else _NONE
+
+
+def _p95_tokens(row: Row) -> str:
+    return f"{row['tokens']['p95']:.0f}" if row["tokens"]["max"] else _NONE
+
+
+def _against(row: Row) -> str:
+    found = row.get("against_bm25")
+    return f"+{found['only_this']} −{found['only_bm25']}" if found else _NONE
+
+
+def _chance(row: Row) -> str:
+    found = row.get("against_bm25")
+    return _NONE if not found else "< 0.001" if found["p"] < 0.001 else f"{found['p']:.3f}"
+
+
+_COST: dict[str, Callable[[Row], str]] = {
+    "tokens": _mean_tokens,
+    "p95": _p95_tokens,
+    "wins": _against,
+    "p": _chance,
+}
+
+
+def _print_kinds(rows: Sequence[Row]) -> None:
+    for start in range(0, len(rows), _MOST_COLUMNS):
+        part = rows[start : start + _MOST_COLUMNS]
+        table = _table("recall@5 by type, %", ["type", "n", *(row["name"] for row in part)])
+        for kind, own in part[0]["by_kind"].items():
+            count = own.get("recall@5", {"count": 0})["count"]
+            cells = [row["by_kind"][kind].get("recall@5") for row in part]
+            if count:
+                table.add_row(kind, str(count), *(f"{100 * cell['mean']:.1f}" if cell else _NONE for cell in cells))
+        console.print(table)
+        console.print()
+
+
+def _print_abstention(rows: Sequence[Row]) -> None:
+    columns = ["setup", "asked without an answer", "n", "AUROC", "found nothing", "injected nothing", "at 5 % false"]
+    table = _table("saying nothing, %", columns, texts=2)
+    for row in rows:
+        found = row["abstention"]
+        if not any(probe in found for probe in _PROBES):
+            continue
+        silent = "" if row["tokens"]["max"] == 0 else f"{100 * found['false_silence']:.1f}"
+        count = str(row["questions"])
+        table.add_row(
+            row["name"], Text("answerable", style="dim"), count, "", f"{100 * found['false_refusals']:.1f}", silent
+        )
+        for probe in _PROBES:
+            if cells := found.get(probe):
+                shares = [cells["nothing_found"], cells["nothing_injected"], cells["refused_at_5_percent"]]
+                numbers = [f"{100 * share:.1f}" for share in shares]
+                if not silent:
+                    numbers[1] = _NONE
+                table.add_row("", probe, str(cells["questions"]), f"{cells['auroc']:.3f}", *numbers)
+    if table.row_count:
+        console.print(table)
+        console.print()
+
+
+def _print_newer(rows: Sequence[Row]) -> None:
+    kinds = list(dict.fromkeys(kind for row in rows for kind in row["newer_first"]))
+    if kinds:
+        cells = {f"{kind}": (lambda row, kind=kind: _interval(row["newer_first"].get(kind))) for kind in kinds}
+        _print("newer version first, %", rows, cells)
+
+
+def print_halves(result: Halves) -> None:
+    """A measurement of the write path: both halves of the file."""
+    print_heading(result.to_json())
+    columns = ["half", "kind", "tried", "wanted", "met", "recall", "found", "right", "precise"]
+    table = _table(f"by {result.by}", columns, texts=2)
+    for half, scores in (("even, tuned", result.tuned), ("odd", result.reported)):
+        for number, (kind, score) in enumerate(scores.items()):
+            table.add_row("" if number else half, kind, *_score_cells(score))
+    for column in table.columns[:2]:
+        column.no_wrap = True
+    console.print(table)
+    console.print()
+
+
+def _score_cells(score: Score) -> list[str]:
+    """A measure's cells; a share of nothing is no number."""
+    recall = f"{score.recall:.2f}" if score.expected else _NONE
+    precision = f"{score.precision:.2f}" if score.found else _NONE
+    tried = str(score.tried) if score.tried else _NONE
+    return [tried, str(score.expected), str(score.met), recall, str(score.found), str(score.right), precision]

@@ -1,0 +1,106 @@
+"""Figures of a measurement: what is found, by type of question, against tokens, and how well silence is told apart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from langmem_plus.errors import MissingExtraError
+
+_SHOWN = ("recall@5", "recall@10", "ndcg@10", "session recall@5")
+_DPI, _WIDTH, _HEIGHT = 120, 8.0, 4.5
+
+
+def plot(result: Mapping[str, Any], folder: Path) -> list[Path]:
+    """Write the figures of one measurement of recall as PNG files.
+
+    Args:
+        result: what `langmem_plus.evals.recall.evaluate` gives.
+        folder: made when missing.
+
+    Returns:
+        The files.
+
+    Raises:
+        MissingExtraError: matplotlib isn't installed.
+    """
+    try:
+        import matplotlib
+    except ImportError as error:
+        raise MissingExtraError("--plot", "plot") from error
+    matplotlib.use("Agg")
+    from matplotlib.figure import Figure
+
+    folder.mkdir(parents=True, exist_ok=True)
+    stem = Path(result["dataset"]["file"]).stem
+    written = []
+    figures: tuple[tuple[str, Callable[[Any, Sequence[Mapping[str, Any]]], None]], ...] = (
+        ("found", _found),
+        ("by-type", _by_type),
+        ("tokens", _tokens),
+        ("silence", _silence),
+    )
+    for name, draw in figures:
+        figure = Figure(figsize=(_WIDTH, _HEIGHT), layout="constrained")
+        axes = figure.add_subplot()
+        draw(axes, result["rows"])
+        axes.set_title(f"{stem}: {axes.get_title()}")
+        path = folder / f"{stem}-{name}.png"
+        figure.savefig(path, dpi=_DPI)
+        written.append(path)
+    return written
+
+
+def _found(axes: Any, rows: Sequence[Mapping[str, Any]]) -> None:
+    names = [name for name in _SHOWN if any(name in row["measures"] for row in rows)]
+    width = 0.8 / len(rows)
+    for number, row in enumerate(rows):
+        known = [(place, row["measures"][name]) for place, name in enumerate(names) if name in row["measures"]]
+        places = [place + (number - (len(rows) - 1) / 2) * width for place, _ in known]
+        means = [100 * each["mean"] for _, each in known]
+        below = [100 * (each["mean"] - each["low"]) for _, each in known]
+        above = [100 * (each["high"] - each["mean"]) for _, each in known]
+        axes.bar(places, means, width, yerr=[below, above], capsize=2, label=row["name"])
+    axes.set_xticks(range(len(names)), names)
+    axes.set_ylabel("% (bars: 95 % interval)")
+    axes.set_title("what is found")
+    axes.legend(fontsize="small")
+
+
+def _by_type(axes: Any, rows: Sequence[Mapping[str, Any]]) -> None:
+    kinds = list(rows[0]["by_kind"])
+    height = 0.8 / len(rows)
+    for number, row in enumerate(rows):
+        means = [100 * row["by_kind"][kind].get("recall@5", {"mean": 0.0})["mean"] for kind in kinds]
+        places = [place + (number - (len(rows) - 1) / 2) * height for place in range(len(kinds))]
+        axes.barh(places, means, height, label=row["name"])
+    axes.set_yticks(range(len(kinds)), kinds)
+    axes.invert_yaxis()
+    axes.set_xlabel("recall@5, %")
+    axes.set_title("by type of question")
+    axes.legend(fontsize="small")
+
+
+def _tokens(axes: Any, rows: Sequence[Mapping[str, Any]]) -> None:
+    for row in rows:
+        if row["tokens"]["mean"]:
+            axes.scatter(row["tokens"]["mean"], 100 * row["measures"].get("recall@5", {"mean": 0.0})["mean"])
+            axes.annotate(f" {row['name']}", (row["tokens"]["mean"], 100 * row["measures"]["recall@5"]["mean"]))
+    axes.set_xlabel("tokens injected, mean")
+    axes.set_ylabel("recall@5, %")
+    axes.set_title("accuracy against tokens")
+
+
+def _silence(axes: Any, rows: Sequence[Mapping[str, Any]]) -> None:
+    """How the best hit's relevance is spread over questions with an answer and over others, in the first row."""
+    scores: dict[str, list[float]] = {}
+    for answer in rows[0]["answers"]:
+        scores.setdefault(answer["probe"] or "answerable", []).append(answer["score"])
+    bins = [n / 40 for n in range(41)]
+    for name, values in scores.items():
+        axes.hist(values, bins=bins, density=True, histtype="step", linewidth=1.5, label=f"{name} ({len(values)})")
+    axes.set_xlabel("relevance of the best hit")
+    axes.set_ylabel("density")
+    axes.set_title(f"telling silence apart ({rows[0]['name']})")
+    axes.legend(fontsize="small")

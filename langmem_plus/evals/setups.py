@@ -1,0 +1,126 @@
+"""What is compared: the settings as they are, parts of them, plain BM25, presets, and settings from TOML files."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from langmem_plus.config import MemoryConfig, knob_group
+from langmem_plus.errors import ConfigError
+from langmem_plus.presets import PRESETS
+
+DEFAULT, WORDS, VECTORS, BM25 = "default", "words", "vectors", "bm25"
+_BUILT_IN: dict[str, dict[str, Any]] = {
+    DEFAULT: {},
+    WORDS: {"embeddings": "none"},
+    VECTORS: {"dense_weight": 1.0, "fusion": "convex", "reranker": "none"},
+    BM25: {"embeddings": "none", "window_weight": 0.0},
+}
+EVERYTHING = "all"
+# A measurement wants everything embedded and drawn out before it asks, however busy the machine is.
+_STEADY: dict[str, Any] = {
+    "background": False,
+    "embed_in_background": False,
+    "embed_timeout": 3600.0,
+    "versioning": False,
+    "start_watcher": False,
+    "sync_interval": 86_400.0,
+}
+_WRITTEN_BY = ("remember", "control")  # the groups of settings that decide what stands in a store
+_IRRELEVANT = ("background", "background_workers", "flush_seconds")
+
+
+@dataclass(frozen=True)
+class Setup:
+    """One row of a comparison.
+
+    Args:
+        name: what it is called.
+        config: the settings.
+        plain: the store's keyword ranking of turns alone, without anything of recall.
+    """
+
+    name: str
+    config: MemoryConfig
+    plain: bool = False
+
+    @property
+    def changed(self) -> dict[str, Any]:
+        """The settings that differ from the defaults, but for what holds for every measurement."""
+        values = self.config.model_dump(mode="json")
+        return {
+            name: values[name]
+            for name, field in MemoryConfig.model_fields.items()
+            if getattr(self.config, name) != field.default and name not in (*_STEADY, "memory_path")
+        }
+
+    @property
+    def written_as(self) -> str:
+        """What two setups have in common that may use the same store: the settings that decide what stands in it."""
+        values = self.config.model_dump(mode="json")
+        wanted = {n: v for n, v in values.items() if knob_group(n) in _WRITTEN_BY and n not in _IRRELEVANT}
+        return hashlib.sha256(json.dumps(wanted, sort_keys=True).encode()).hexdigest()[:12]
+
+    @property
+    def embeds(self) -> bool:
+        """Whether it uses vectors."""
+        return self.config.embeddings.strip().lower() not in ("", "none")
+
+
+def make_setup(name: str, base: MemoryConfig) -> Setup:
+    """A row by its name: built in, a preset, or the path of a TOML file.
+
+    Args:
+        name: ``default``, ``words``, ``vectors``, ``bm25``, a preset's name, or a path.
+        base: the settings that the built-in rows change.
+
+    Raises:
+        ConfigError: there is no such row, preset or file.
+    """
+    if name in _BUILT_IN:
+        return Setup(name, base.replace(**{**_BUILT_IN[name], **_STEADY}), plain=name == BM25)
+    if name in PRESETS:
+        return Setup(name, MemoryConfig.preset(name).replace(**_STEADY))
+    path = Path(name)
+    if not path.is_file():
+        known = ", ".join((*_BUILT_IN, *PRESETS))
+        raise ConfigError(f"there is nothing to compare called {name!r}: choose from {known}, or name a TOML file.")
+    return Setup(path.stem, MemoryConfig.from_toml(path).replace(**_STEADY))
+
+
+def make_setups(names: Sequence[str], base: MemoryConfig) -> list[Setup]:
+    """The rows, each once; BM25 is always among them, since the others are tested against it.
+
+    Args:
+        names: as `make_setup` takes them, several in one with commas; ``all`` is everything built in and the presets.
+            None at all is ``default``.
+        base: the settings that the built-in rows change.
+
+    Raises:
+        ConfigError: there is no such row, preset or file, or two files have one name.
+    """
+    wanted = [part.strip() for name in names for part in name.split(",") if part.strip()] or [DEFAULT]
+    wanted = [each for name in wanted for each in ((*_BUILT_IN, *PRESETS) if name == EVERYTHING else (name,))]
+    found = [make_setup(name, base) for name in dict.fromkeys([*wanted, BM25])]
+    names_given = [setup.name for setup in found]
+    if twice := [name for name in names_given if names_given.count(name) > 1]:
+        raise ConfigError(f"two rows of the comparison are called {twice[0]!r}: rename one of the files.")
+    return found
+
+
+def by_store(setups: Sequence[Setup]) -> list[list[Setup]]:
+    """The setups that can share a store, together; in each group the first one with vectors comes first, to build it.
+
+    A store serves those without vectors, too; two embedders have a store each.
+    """
+    groups: dict[tuple[str, str], list[Setup]] = {}
+    for setup in (each for each in setups if each.embeds):
+        groups.setdefault((setup.written_as, setup.config.embeddings), []).append(setup)
+    for setup in (each for each in setups if not each.embeds):
+        key = next((key for key in groups if key[0] == setup.written_as), (setup.written_as, "none"))
+        groups.setdefault(key, []).append(setup)
+    return list(groups.values())

@@ -1,0 +1,57 @@
+"""The rows of a comparison."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from langmem_plus.config import MemoryConfig
+from langmem_plus.errors import ConfigError
+from langmem_plus.evals.setups import by_store, make_setups
+from langmem_plus.presets import PRESETS
+
+BASE = MemoryConfig(top_k=7)
+
+
+def test_plain_keyword_ranking_is_always_among_the_rows() -> None:
+    """Each row once; the built-in ones change the settings that are given."""
+    found = make_setups(["default,words", "default"], BASE)
+    assert [(each.name, each.plain, each.config.top_k) for each in found] == [
+        ("default", False, 7),
+        ("words", False, 7),
+        ("bm25", True, 7),
+    ]
+    assert (found[0].changed, found[1].changed) == ({"top_k": 7}, {"embeddings": "none", "top_k": 7})
+    assert [each.name for each in make_setups([], BASE)] == ["default", "bm25"]
+
+
+def test_everything_is_the_built_in_rows_and_the_presets() -> None:
+    """A preset keeps its own numbers."""
+    found = {each.name: each for each in make_setups(["all"], BASE)}
+    assert found.keys() == {"default", "words", "vectors", "bm25", *PRESETS}
+    assert found["theoria"].config.top_k == PRESETS["theoria"]["top_k"]
+    assert not found["agent-cli"].config.versioning  # it keeps history, which no measure sees
+
+
+def test_a_file_is_a_row(tmp_path: Path) -> None:
+    """Named by its stem; two of one name, or nothing of the name, are refused."""
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "mine.toml").write_text("top_k = 3", encoding="utf-8")
+    (mine, _) = make_setups([str(tmp_path / "a" / "mine.toml")], BASE)
+    assert (mine.name, mine.config.top_k) == ("mine", 3)
+    with pytest.raises(ConfigError, match="mine"):
+        make_setups([f"{tmp_path}/a/mine.toml,{tmp_path}/b/mine.toml"], BASE)
+    with pytest.raises(ConfigError, match="theoria"):
+        make_setups(["theory"], BASE)
+
+
+def test_what_writes_the_same_shares_a_store() -> None:
+    """One with vectors builds it; what keeps fewer records, or embeds otherwise, has its own."""
+    names = [[each.name for each in group] for group in by_store(make_setups(["words,default,vectors,theoria"], BASE))]
+    assert names == [["default", "vectors", "words", "bm25"], ["theoria"]]
+    alone = by_store(make_setups(["words"], BASE))
+    assert [each.name for each in alone[0]] == ["words", "bm25"]
+    other = [*make_setups([], BASE), *make_setups([], BASE.replace(embeddings="openai:text-embedding-3-small"))]
+    assert len(by_store(other)) == 2
