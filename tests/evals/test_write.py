@@ -101,7 +101,7 @@ def test_a_model_can_be_measured(tmp_path: Path) -> None:
     assert halves.tuned["all"] == Score(found=1, right=1, expected=1, met=1)
     assert halves.by == "ScriptedChatModel"
     entry = {"kind": "update", "old": {"text": "I live in Paris."}, "new": {"text": "I live in Lyon."}}
-    decided = {"changes": [{"fact": "A", "event": "UPDATE", "id": 1, "text": "I live in Lyon."}]}
+    decided = {"changes": [{"fact": "A", "event": "UPDATE", "id": 0}]}
     model = ScriptedChatModel([paris, lyon, decided])
     halves = evaluate_reconciliation(written(tmp_path / "y.json", [{"id": "q0", **entry}]), model=model)
     assert halves.tuned["update"] == Score(found=1, right=1, expected=1, met=1, tried=1)
