@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,7 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from langmem_plus.cli.measured import print_halves, print_recall
+from langmem_plus.cli.measured import print_halves, print_recall, print_tasks
 from langmem_plus.cli.options import ConfigOption, check_model, read_config
 from langmem_plus.cli.output import console, errors, print_json
 from langmem_plus.config import MemoryConfig
@@ -22,6 +23,8 @@ from langmem_plus.evals.datasets import read_dataset
 from langmem_plus.evals.plots import plot
 from langmem_plus.evals.recall import Place, evaluate, workload
 from langmem_plus.evals.setups import make_setups
+from langmem_plus.evals.tasks import read_tasks, run_tasks, tasks_json
+from langmem_plus.evals.tasks import workload as tasks_workload
 from langmem_plus.evals.write import Halves, evaluate_extraction, evaluate_file, evaluate_reconciliation
 from langmem_plus.providers import Part
 
@@ -73,6 +76,19 @@ def recall(
             for path in plot(results[-1], plots) if plots else ():
                 errors.print(f"figure: {path}")
     write_json(output, results)
+
+
+@app.command()
+def tasks(config: ConfigOption = None, output: OutputOption = None) -> None:
+    """About twenty small tasks that need memory: without it, with it, and with keyword search alone."""
+    settings, started = read_config(config), time.perf_counter()
+    steps = tasks_workload(read_tasks())
+    with tempfile.TemporaryDirectory(prefix="langmem-plus-tasks-") as scratch, _progress("tasks", steps) as step:
+        results = run_tasks(Path(scratch), settings, step=step)
+    found = tasks_json(results, settings, time.perf_counter() - started)
+    if str(output) != "-":
+        print_tasks(found)
+    write_json(output, [found])
 
 
 @app.command()

@@ -8,7 +8,7 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from langmem_plus.cli.output import console
+from langmem_plus.cli.output import console, one_line
 from langmem_plus.evals.write import Halves, Score
 
 Row = Mapping[str, Any]
@@ -159,6 +159,31 @@ def _print_newer(rows: Sequence[Row]) -> None:
     if kinds:
         cells = {f"{kind}": (lambda row, kind=kind: _interval(row["newer_first"].get(kind))) for kind in kinds}
         _print("newer version first, %", rows, cells)
+
+
+def print_tasks(result: Mapping[str, Any]) -> None:
+    """What memory changed, task by task."""
+    print_heading(result)
+    modes = {row["name"]: row for row in result["rows"]}
+    columns = ["task", *(name.split()[0] for name in modes), "asked, and what memory tells"]
+    table = _table("does what is injected hold the answer?", columns)
+    for column in table.columns[:-1]:
+        column.no_wrap = True
+    table.columns[-1].justify, table.columns[-1].ratio = "left", 1
+    for task in result["tasks"]:
+        answers = [row["answers"][task["name"]] for row in modes.values()]
+        marks = [Text("yes", "green") if each["solved"] else Text("no", "dim") for each in answers]
+        told = next((each["told"] for each in answers if each["solved"]), "")
+        text = Text.assemble(one_line(task["question"]), "\n", (one_line(told), "dim"))
+        text.no_wrap, text.overflow = True, "ellipsis"
+        table.add_row(task["name"], *marks, text)
+    console.print(table)
+    console.print()
+    for name, row in modes.items():
+        line = f"{name}: {row['solved']} of {len(result['tasks'])} solved"
+        if row["solved"] and row["of_updates"]:
+            line += f", the newer statement first in {row['newer_first']} of {row['of_updates']}"
+        console.print(line)
 
 
 def print_halves(result: Halves) -> None:

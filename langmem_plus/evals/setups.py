@@ -71,6 +71,11 @@ class Setup:
         return self.config.embeddings.strip().lower() not in ("", "none")
 
 
+def steady(config: MemoryConfig) -> MemoryConfig:
+    """The settings as a measurement uses them: everything is embedded and drawn out before it asks."""
+    return config.replace(**_STEADY)
+
+
 def make_setup(name: str, base: MemoryConfig) -> Setup:
     """A row by its name: built in, a preset, or the path of a TOML file.
 
@@ -82,14 +87,14 @@ def make_setup(name: str, base: MemoryConfig) -> Setup:
         ConfigError: there is no such row, preset or file.
     """
     if name in _BUILT_IN:
-        return Setup(name, base.replace(**{**_BUILT_IN[name], **_STEADY}), plain=name == BM25)
+        return Setup(name, steady(base.replace(**_BUILT_IN[name])), plain=name == BM25)
     if name in PRESETS:
-        return Setup(name, MemoryConfig.preset(name).replace(**_STEADY))
+        return Setup(name, steady(MemoryConfig.preset(name)))
     path = Path(name)
     if not path.is_file():
         known = ", ".join((*_BUILT_IN, *PRESETS))
         raise ConfigError(f"there is nothing to compare called {name!r}: choose from {known}, or name a TOML file.")
-    return Setup(path.stem, MemoryConfig.from_toml(path).replace(**_STEADY))
+    return Setup(path.stem, steady(MemoryConfig.from_toml(path)))
 
 
 def make_setups(names: Sequence[str], base: MemoryConfig) -> list[Setup]:

@@ -79,3 +79,25 @@ def test_results_are_json_with_what_is_needed_to_run_them_again(
     assert result["rows"][0]["answers"]
     printed = runner.invoke(app, ["eval", "recall", str(data), "--json", "-", "--no-probes"], env=environment)
     assert json.loads(printed.stdout)[0]["dataset"] == result["dataset"]
+
+
+def test_tasks_are_shown_with_what_memory_tells(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A line a task and three sums; in 80 columns."""
+    monkeypatch.setenv("COLUMNS", "80")
+    done = CliRunner().invoke(app, ["eval", "tasks"], env={"LANGMEM_PLUS_EMBEDDINGS": "none"})
+    assert done.exit_code == 0, done.output
+    assert all(len(line) <= 80 for line in done.output.splitlines())
+    for wanted in ("without memory: 0 of", "with memory:", "words alone:", "favourite-drink"):
+        assert wanted in done.output
+
+
+def test_the_write_path_is_shown_by_halves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With hash and protocol, in 80 columns."""
+    monkeypatch.setenv("COLUMNS", "80")
+    path = tmp_path / "x.json"
+    path.write_text(json.dumps([{"text": "I like tea.", "memories": [{"content": "I like tea."}]}]), encoding="utf-8")
+    done = CliRunner().invoke(app, ["eval", "extract", str(path)])
+    assert done.exit_code == 0, done.output
+    assert all(len(line) <= 80 for line in done.output.splitlines())
+    for wanted in ("sha256", "by rules", "even, tuned", "1.00"):
+        assert wanted in done.output
