@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import importlib
 import os
 import threading
@@ -16,7 +17,7 @@ from langgraph.store.base.embed import AEmbeddingsFunc, EmbeddingsFunc, Embeddin
 
 from langmem_plus.config import MemoryConfig
 from langmem_plus.errors import ConfigError, MissingExtraError
-from langmem_plus.providers.minilm import LocalEmbeddings, find_chroma_copy, find_packaged, in_folder
+from langmem_plus.providers.minilm import LocalEmbeddings, ModelFiles, find_chroma_copy, find_packaged, in_folder
 from langmem_plus.providers.onnx_runtime import missing_packages
 from langmem_plus.providers.steps import step_down
 from langmem_plus.providers.threads import in_thread
@@ -107,10 +108,16 @@ def find_local() -> tuple[LocalEmbeddings | None, str]:
     if missing := missing_packages():
         return None, missing
     if packaged := find_packaged():
-        return LocalEmbeddings(packaged), ""
+        return _shared(packaged), ""
     if copy := find_chroma_copy():
-        return LocalEmbeddings(copy), "the packaged model isn't installed"
+        return _shared(copy), "the packaged model isn't installed"
     return None, "the packaged model isn't installed"
+
+
+@functools.cache
+def _shared(files: ModelFiles) -> LocalEmbeddings:
+    """One model a process, which takes some hundred megabytes, however many stores are opened and closed."""
+    return LocalEmbeddings(files)
 
 
 def _make_local() -> LocalEmbeddings | None:

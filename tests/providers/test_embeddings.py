@@ -299,3 +299,10 @@ def test_function_embedders_are_langgraphs() -> None:
     found = made(letters)
     assert isinstance(found, FunctionEmbeddings) and ensure_embeddings(found) is found
     assert module.make_embeddings(found) is found
+
+
+def test_stores_of_one_process_share_the_local_model() -> None:
+    """It takes some hundred megabytes, and a closed store may be held for a while."""
+    first, _ = module.find_local()
+    again, _ = module.find_local()
+    assert first is again
