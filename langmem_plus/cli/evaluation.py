@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -35,6 +36,7 @@ ModelOption = Annotated[
 OutputOption = Annotated[
     Path | None, typer.Option("--json", metavar="FILE", help="Write everything as JSON, too; - prints it instead.")
 ]
+JOBS = min(os.cpu_count() or 1, 4)
 _STATES = {"ok": "green", "degraded": "yellow", "missing": "red"}
 
 
@@ -55,6 +57,7 @@ def recall(
     store: Annotated[Path | None, typer.Option(help="Keep the built stores here, and use them again.")] = None,
     cache: Annotated[Path | None, typer.Option(help="Keep the vectors of all texts here, for the next run.")] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Ask so many questions of each file, drawn evenly.")] = None,
+    jobs: Annotated[int, typer.Option(min=1, max=64, help="Processes that build stores at a time.")] = JOBS,
     probes: Annotated[bool, typer.Option(help="Also ask what has no answer.")] = True,
     plots: Annotated[Path | None, typer.Option("--plot", help="Write figures into this folder.")] = None,
     output: OutputOption = None,
@@ -70,7 +73,7 @@ def recall(
         results = []
         for dataset in read:
             with _progress(dataset.name, workload(dataset, setups, probes=probes)) as step:
-                results.append(evaluate(dataset, setups, place, probes=probes, step=step))
+                results.append(evaluate(dataset, setups, place, probes=probes, jobs=jobs, step=step))
             if str(output) != "-":
                 print_recall(results[-1])
             for path in plot(results[-1], plots) if plots else ():

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from langmem_plus.evals.asking import ANSWERED_AT, Answer, ask
-from langmem_plus.evals.building import Moment, Step, build, opened, without
+from langmem_plus.evals.building import Moment, Step, build_all, opened, without
 from langmem_plus.evals.datasets import Dataset
 from langmem_plus.evals.metrics import RESAMPLES, SEED
 from langmem_plus.evals.probes import NONSENSE, OWN, REMOVED, UNRELATED, nonsense_questions, unrelated_questions
@@ -25,6 +25,9 @@ from langmem_plus.evals.provenance import provenance, settings_json
 from langmem_plus.evals.questions import Question
 from langmem_plus.evals.setups import BM25, Setup, by_store
 from langmem_plus.evals.summary import compared, summarise
+
+Answers = dict[str, list[Answer]]  # by setup, in the order of asking
+Asked = tuple[Question, str]  # and why it should get no answer, empty where it has one
 
 PROBED = 100  # questions of nonsense, and as many unrelated ones, over all samples
 REMOVED_QUESTIONS = 150  # questions that are asked once more when their evidence is gone
@@ -49,21 +52,13 @@ class Place:
 
     Args:
         stores: the folder of the built stores.
-        cache: the folder of known vectors.
+        cache: the folder of known vectors, apart for each file, since every store takes all that are known along.
         keep: whether a later run uses the stores again.
     """
 
     stores: Path
     cache: Path
     keep: bool = False
-
-
-@dataclass
-class _Run:
-    """A dataset's answers, setup by setup, in the order of asking; what was built, and how long it took."""
-
-    answers: dict[str, list[Answer]]
-    seconds: float = 0.0
 
 
 def workload(dataset: Dataset, setups: Sequence[Setup], *, probes: bool = True) -> int:
@@ -74,7 +69,13 @@ def workload(dataset: Dataset, setups: Sequence[Setup], *, probes: bool = True) 
 
 
 def evaluate(
-    dataset: Dataset, setups: Sequence[Setup], place: Place, *, probes: bool = True, step: Step = lambda n: None
+    dataset: Dataset,
+    setups: Sequence[Setup],
+    place: Place,
+    *,
+    probes: bool = True,
+    jobs: int = 1,
+    step: Step = lambda n: None,
 ) -> dict[str, Any]:
     """Build the samples, ask every question under every setup, and tell what came of it, as plain JSON.
 
@@ -83,27 +84,32 @@ def evaluate(
         setups: the rows; one of them may be BM25, against which the others are tested.
         place: where stores and vectors are kept.
         probes: also ask what has no answer.
+        jobs: processes that build stores at a time; the questions are asked by one alone, since they are timed.
         step: called with the number of messages added and questions asked.
     """
     started = time.perf_counter()
-    run = _Run({setup.name: [] for setup in setups})
+    answers: Answers = {setup.name: [] for setup in setups}
+    building = 0.0
     asked, removed = _asked(dataset, probes), _removed(dataset, probes)
     for group in by_store(setups):
-        for number, sample in enumerate(dataset.samples):
-            root = place.stores / dataset.sha256[:12] / f"{group[0].written_as}-{_word(group[0])}" / f"{number:04d}"
-            run.seconds += build(sample, root, group[0], place.cache, step)
-            _ask_all(root, group, asked[number], run, step)
+        folder = place.stores / dataset.sha256[:12] / f"{group[0].written_as}-{_word(group[0])}"
+        roots = [(sample, folder / f"{number:04d}") for number, sample in enumerate(dataset.samples)]
+        began = time.perf_counter()
+        build_all(roots, group[0], place.cache / dataset.sha256[:12], jobs, step)
+        building += time.perf_counter() - began
+        for number, (_, root) in enumerate(roots):
+            _ask_all(root, group, asked[number], answers, step)
             if removed[number]:
-                _ask_without(root, group, removed[number], run, step)
+                _ask_without(root, group, removed[number], answers, step)
             if not place.keep:
                 shutil.rmtree(root, ignore_errors=True)
-    rows = [_row(setup, run.answers, setups) for setup in setups]
+    rows = [_row(setup, answers) for setup in setups]
     return {
         "measured": "recall",
         "dataset": dataset.to_json(),
         "protocol": [dataset.protocol, *PROTOCOL],
         **provenance(),
-        "seconds": {"building": round(run.seconds, 1), "all": round(time.perf_counter() - started, 1)},
+        "seconds": {"building": round(building, 1), "all": round(time.perf_counter() - started, 1)},
         "rows": rows,
     }
 
@@ -112,7 +118,7 @@ def _word(setup: Setup) -> str:
     return "".join(char if char.isalnum() else "-" for char in setup.config.embeddings)[:40]
 
 
-def _row(setup: Setup, answers: dict[str, list[Answer]], setups: Sequence[Setup]) -> dict[str, Any]:
+def _row(setup: Setup, answers: Answers) -> dict[str, Any]:
     found = {"name": setup.name, "changed": setup.changed, **summarise(answers[setup.name])}
     if BM25 in answers and setup.name != BM25:
         found["against_bm25"] = compared(answers[setup.name], answers[BM25])
@@ -121,24 +127,28 @@ def _row(setup: Setup, answers: dict[str, list[Answer]], setups: Sequence[Setup]
     return found
 
 
-def _ask_all(root: Path, group: Sequence[Setup], asked: Sequence[tuple[Question, str]], run: _Run, step: Step) -> None:
+def _ask_all(
+    root: Path, group: Sequence[Setup], asked: Sequence[tuple[Question, str]], answers: Answers, step: Step
+) -> None:
     for setup in group:
         moment = Moment()
         with opened(root, setup.config, moment) as client:
             for question, probe in asked:
                 moment.now = question.asked_at
-                run.answers[setup.name].append(ask(client, setup, question, probe))
+                answers[setup.name].append(ask(client, setup, question, probe))
                 step(1)
 
 
-def _ask_without(root: Path, group: Sequence[Setup], questions: Sequence[Question], run: _Run, step: Step) -> None:
+def _ask_without(
+    root: Path, group: Sequence[Setup], questions: Sequence[Question], answers: Answers, step: Step
+) -> None:
     with tempfile.TemporaryDirectory(dir=root.parent, prefix="without-") as scratch:
         copy = Path(scratch) / "store"
         without(root, copy, group[0], {id for question in questions for id in question.evidence})
-        _ask_all(copy, group, [(question, REMOVED) for question in questions], run, step)
+        _ask_all(copy, group, [(question, REMOVED) for question in questions], answers, step)
 
 
-def _asked(dataset: Dataset, probes: bool) -> list[list[tuple[Question, str]]]:
+def _asked(dataset: Dataset, probes: bool) -> list[list[Asked]]:
     """What is asked of each sample: its own questions, then those that come with the package."""
     found = [
         [

@@ -11,6 +11,7 @@ import sqlite3
 from pathlib import Path
 
 FOLDER = ".vectors"
+_PATIENCE = 60.0  # seconds for another process that adds to the same folder
 
 
 def take_vectors(cache: Path, root: Path) -> None:
@@ -36,7 +37,7 @@ def _copy(source: Path, target: Path) -> None:
 
 def _merge(source: Path, target: Path) -> None:
     """Add what is known by a text's hash; whatever else a store keeps there is its own."""
-    with contextlib.closing(sqlite3.connect(target)) as db:
+    with contextlib.closing(sqlite3.connect(target, timeout=_PATIENCE)) as db:
         db.execute("ATTACH ? AS other", (str(source),))
         tables = "SELECT name, sql FROM other.sqlite_master WHERE type='table' AND name NOT LIKE 'sqlite_%'"
         for name, sql in db.execute(tables).fetchall():

@@ -124,6 +124,16 @@ def test_evidence_can_be_taken_away(tmp_path: Path, dataset_file: Write) -> None
             assert any("Oslo" in text for text in found)
 
 
+def test_stores_can_be_built_by_several_processes(tmp_path: Path, dataset_file: Write) -> None:
+    """With the same answers; what is there already isn't built again."""
+    dataset, setups, steps = read_dataset(dataset_file("longmemeval")), make_setups([], CONFIG), list[int]()
+    place = Place(tmp_path / "stores", tmp_path / "vectors", keep=True)
+    several = evaluate(dataset, setups, place, probes=False, jobs=2, step=steps.append)
+    assert sum(steps) == workload(dataset, setups, probes=False)
+    alone = evaluate(dataset, setups, Place(tmp_path / "other", tmp_path / "vectors"), probes=False)
+    assert several["rows"][0]["measures"] == alone["rows"][0]["measures"]
+
+
 def test_without_probes_only_answerable_questions_are_asked(tmp_path: Path, dataset_file: Write) -> None:
     """Then nothing is told about abstention."""
     dataset, setups = read_dataset(dataset_file("locomo")), make_setups([], CONFIG)
