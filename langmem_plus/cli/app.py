@@ -220,7 +220,9 @@ def history(
 
 @app.command("import")
 def import_file(
-    file: Annotated[Path, typer.Argument(help="OpenAI-style messages (JSON or JSONL), or LoCoMo's sessions.")],
+    file: Annotated[
+        Path, typer.Argument(help="OpenAI-style messages (JSON, JSONL), or a file of LoCoMo, LongMemEval or BEAM.")
+    ],
     user: UserOption,
     space: Annotated[
         str | None,

@@ -7,6 +7,7 @@ deep as the settings fetch candidates, for the ranking. No language model is ask
 
 from __future__ import annotations
 
+import hashlib
 import random
 import shutil
 import tempfile
@@ -93,7 +94,8 @@ def evaluate(
     asked, removed = _asked(dataset, probes), _removed(dataset, probes)
     for group in by_store(setups):
         folder = place.stores / dataset.sha256[:12] / f"{group[0].written_as}-{_word(group[0])}"
-        roots = [(sample, folder / f"{number:04d}") for number, sample in enumerate(dataset.samples)]
+        # By the sample's own name: another run may ask fewer of them.
+        roots = [(sample, folder / hashlib.sha256(sample.id.encode()).hexdigest()[:16]) for sample in dataset.samples]
         began = time.perf_counter()
         build_all(roots, group[0], place.cache / dataset.sha256[:12], jobs, step)
         building += time.perf_counter() - began

@@ -124,6 +124,17 @@ def test_evidence_can_be_taken_away(tmp_path: Path, dataset_file: Write) -> None
             assert any("Oslo" in text for text in found)
 
 
+def test_a_kept_store_is_its_samples_own(tmp_path: Path, dataset_file: Write) -> None:
+    """Also for a run that asks fewer questions, of which another may be the first."""
+    path, setups = dataset_file("longmemeval"), make_setups([], CONFIG)
+    place = Place(tmp_path / "stores", tmp_path / "vectors", keep=True)
+    for limit in (1, None):
+        result = evaluate(read_dataset(path, limit=limit), setups, place, probes=False)
+    assert result["rows"][0]["measures"]["recall@10"]["mean"] == 1.0
+    marks = [json.loads(mark.read_text(encoding="utf-8"))["sample"] for mark in place.stores.rglob("built.json")]
+    assert sorted(marks) == ["q1", "q2", "q3_abs"]
+
+
 def test_stores_can_be_built_by_several_processes(tmp_path: Path, dataset_file: Write) -> None:
     """With the same answers; what is there already isn't built again."""
     dataset, setups, steps = read_dataset(dataset_file("longmemeval")), make_setups([], CONFIG), list[int]()
