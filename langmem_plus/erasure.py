@@ -8,6 +8,8 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from pydantic import BaseModel, Field
 
+from langmem_plus import display
+
 Namespace: TypeAlias = tuple[str, ...]
 
 
@@ -63,6 +65,9 @@ class EraseReceipt(BaseModel):
         """Note what can't be reached."""
         if what not in self.unreached:
             self.unreached.append(what)
+
+    def _repr_html_(self) -> str:
+        return display.receipt_html(self.model_dump(mode="json"))
 
 
 @runtime_checkable

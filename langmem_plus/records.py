@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer
 
+from langmem_plus import display
 from langmem_plus.labels import fill_template, read_id, read_space, read_user
 from langmem_plus.shown import shown
 
@@ -179,6 +180,9 @@ class MemoryRecord(BaseModel):
         """The value that stands in the store."""
         return self.model_dump(mode="json")
 
+    def _repr_html_(self) -> str:
+        return display.record_html(self.to_value())
+
 
 def record_id(*parts: object) -> str:
     """A deterministic id: the same parts give the same id, so that a retry or a replay writes once.
@@ -199,7 +203,8 @@ class MemoryHit(BaseModel):
     """A record that a search found, with its place in the store and one number a stage.
 
     ``scores`` may hold ``words``, ``dense`` (legs of the store), ``store`` (the store's own score), ``relevance``,
-    ``recency``, ``importance`` and ``total``. ``vector`` is what the store hands out, never serialised.
+    ``recency``, ``importance`` and ``total``. ``vector`` and ``bits`` (token bits) are what the store hands out, never
+    serialised.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
@@ -208,11 +213,15 @@ class MemoryHit(BaseModel):
     namespace: tuple[str, ...] = ()
     scores: dict[str, float] = Field(default_factory=dict)
     vector: Any = Field(default=None, exclude=True, repr=False)
+    bits: Any = Field(default=None, exclude=True, repr=False)
 
     @property
     def text(self) -> str:
         """The record's text."""
         return self.record.text
+
+    def _repr_html_(self) -> str:
+        return display.hits_html([self.model_dump(mode="json")])
 
     def __eq__(self, other: object) -> bool:
         # The vector is the store's; arrays have no single truth to compare by.
@@ -277,6 +286,9 @@ class Choice(BaseModel):
     reason: str
     scores: dict[str, float] = Field(default_factory=dict)
 
+    def _repr_html_(self) -> str:
+        return display.choices_html([self.model_dump(mode="json")])
+
 
 class MemoryReport(BaseModel):
     """What a recall or a remember run did: strategy, counts, tokens a section, milliseconds a stage, and why.
@@ -292,6 +304,9 @@ class MemoryReport(BaseModel):
     choices: list[Choice] = Field(default_factory=list)
     decisions: list[dict[str, Any]] = Field(default_factory=list)
     warnings: list[str] = Field(default_factory=list)
+
+    def _repr_html_(self) -> str:
+        return display.report_html(self.model_dump(mode="json"))
 
     def merge(self, other: MemoryReport) -> MemoryReport:
         """A new report: later strategy and numbers win, lists are joined; a choice replaces an earlier one by id."""

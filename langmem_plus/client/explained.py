@@ -10,6 +10,7 @@ from langchain_core.messages import HumanMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.store.base import BaseStore
 
+from langmem_plus import display
 from langmem_plus.graph.halves import Graph, build_recall_graph
 from langmem_plus.records import MemoryHit, MemoryReport, Scope
 from langmem_plus.services import Services
@@ -28,6 +29,10 @@ class Explanation:
     context: str = ""
     hits: list[MemoryHit] = field(default_factory=list)
     report: MemoryReport = field(default_factory=MemoryReport)
+
+    def _repr_html_(self) -> str:
+        hits = [hit.model_dump(mode="json") for hit in self.hits]
+        return display.explanation_html(self.context, hits, self.report.model_dump(mode="json"))
 
 
 class ExplainCalls:

@@ -15,6 +15,7 @@ from langchain_core.language_models import BaseChatModel
 from langgraph.store.base import BaseStore
 
 from langmem_plus.client.explained import ExplainCalls
+from langmem_plus.client.listed import Hits, Records
 from langmem_plus.client.owner import OwnerCalls
 from langmem_plus.client.past import PastCalls
 from langmem_plus.client.said import Message, add_steps
@@ -23,13 +24,11 @@ from langmem_plus.config import MemoryConfig
 from langmem_plus.errors import ConfigError
 from langmem_plus.graph import Afterwards, aflush, flush, make_services
 from langmem_plus.recall import arecall, recall
-from langmem_plus.records import MemoryHit, MemoryRecord, Role, Scope, utc_now
+from langmem_plus.records import MemoryRecord, Role, Scope, utc_now
 from langmem_plus.remember.steps import arun_steps, run_steps
 from langmem_plus.services import Services
 
 Timeout = float | Literal["settings"] | None
-Records = list[MemoryRecord]  # inside of the class, list is a method
-Hits = list[MemoryHit]
 
 
 class MemoryClient(ExplainCalls, OwnerCalls, PastCalls):
@@ -118,7 +117,7 @@ class MemoryClient(ExplainCalls, OwnerCalls, PastCalls):
                 self._afterwards.submit(scope, self.store)
             else:
                 self._afterwards.run(scope, self.store)
-        return stored
+        return Records(stored)
 
     async def aadd(
         self,
@@ -137,7 +136,7 @@ class MemoryClient(ExplainCalls, OwnerCalls, PastCalls):
                 self._afterwards.submit(scope, self.store)
             else:
                 await self._afterwards.arun(scope, self.store)
-        return stored
+        return Records(stored)
 
     def search(
         self, query: str, *, user_id: str, space: str = "default", thread_id: str | None = None, k: int | None = None
@@ -153,7 +152,7 @@ class MemoryClient(ExplainCalls, OwnerCalls, PastCalls):
         """
         scope = Scope(user_id, space, thread_id=thread_id)
         self._touch(scope)
-        return recall(_within(self._services, scope), scope, query, k=k)[0]
+        return Hits(recall(_within(self._services, scope), scope, query, k=k)[0])
 
     async def asearch(
         self, query: str, *, user_id: str, space: str = "default", thread_id: str | None = None, k: int | None = None
@@ -161,7 +160,7 @@ class MemoryClient(ExplainCalls, OwnerCalls, PastCalls):
         """The memories that answer a query, as `search`."""
         scope = Scope(user_id, space, thread_id=thread_id)
         self._touch(scope)
-        return (await arecall(_within(self._services, scope), scope, query, k=k))[0]
+        return Hits((await arecall(_within(self._services, scope), scope, query, k=k))[0])
 
     def list(
         self,
@@ -187,7 +186,7 @@ class MemoryClient(ExplainCalls, OwnerCalls, PastCalls):
         scope = Scope(user_id, space)
         self._touch(scope)
         found = self.store.batch([listing(scope, thread_id, role)])
-        return chosen(found, scope, self._services.clock(), limit)
+        return Records(chosen(found, scope, self._services.clock(), limit))
 
     async def alist(
         self,
@@ -202,7 +201,7 @@ class MemoryClient(ExplainCalls, OwnerCalls, PastCalls):
         scope = Scope(user_id, space)
         self._touch(scope)
         found = await self.store.abatch([listing(scope, thread_id, role)])
-        return chosen(found, scope, self._services.clock(), limit)
+        return Records(chosen(found, scope, self._services.clock(), limit))
 
     def get(self, id: str, *, user_id: str, space: str = "default") -> MemoryRecord:
         """One record of the space or of the user's ``global`` one.
