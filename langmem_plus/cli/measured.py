@@ -138,7 +138,7 @@ def _print_abstention(rows: Sequence[Row]) -> None:
         if not any(probe in found for probe in _PROBES):
             continue
         silent = "" if row["tokens"]["max"] == 0 else f"{100 * found['false_silence']:.1f}"
-        count = str(row["questions"])
+        count = str(found["answerable"])
         table.add_row(
             row["name"], Text("answerable", style="dim"), count, "", f"{100 * found['false_refusals']:.1f}", silent
         )

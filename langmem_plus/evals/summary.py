@@ -37,7 +37,7 @@ def summarise(answers: Sequence[Answer]) -> dict[str, Any]:
 
 def compared(answers: Sequence[Answer], others: Sequence[Answer]) -> dict[str, float]:
     """McNemar's test: which of the same questions one setup answers and the other doesn't."""
-    pairs = [(a.answered, b.answered) for a, b in zip(answers, others, strict=True) if not a.probe and a.measures]
+    pairs = [(a.answered, b.answered) for a, b in zip(answers, others, strict=True) if _has_evidence(a)]
     mine, theirs = sum(a and not b for a, b in pairs), sum(b and not a for a, b in pairs)
     return {"only_this": mine, "only_bm25": theirs, "p": mcnemar(mine, theirs)}
 
@@ -48,8 +48,10 @@ def _measures(answers: Sequence[Answer]) -> dict[str, Any]:
 
 
 def _abstention(asked: Sequence[Answer], answers: Sequence[Answer]) -> dict[str, Any]:
+    asked = [answer for answer in asked if _has_evidence(answer)]
     scores = [answer.score for answer in asked]
     found: dict[str, Any] = {
+        "answerable": len(asked),
         "false_refusals": _share([not each.found for each in asked]),
         "false_silence": _share([not each.injected for each in asked]),
     }
@@ -64,6 +66,11 @@ def _abstention(asked: Sequence[Answer], answers: Sequence[Answer]) -> dict[str,
                 "refused_at_5_percent": round(refused_at(scores, [each.score for each in those]), 4),
             }
     return found
+
+
+def _has_evidence(answer: Answer) -> bool:
+    """Whether some turn of the store holds the answer, not only something that the store leaves out."""
+    return not answer.probe and "recall@5" in answer.measures
 
 
 def _share(values: Sequence[bool]) -> float:
