@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import logging
 import shutil
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -95,8 +97,9 @@ def build_all(
     if jobs <= 1 or sum(not (root / _MARK).is_file() for _, root in samples) <= 1:
         return sum(build(sample, root, setup, cache, step) for sample, root in samples)
     seconds = 0.0
-    # Started anew, not forked: a process that has threads mustn't be copied.
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+    # Started anew, not forked: a process that has threads mustn't be copied. What is wrong with the settings was said.
+    quiet = partial(logging.getLogger("langmem_plus.config").setLevel, logging.ERROR)
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=quiet) as pool:
         work = {pool.submit(build, sample, root, setup, cache): sample.messages for sample, root in samples}
         for done in as_completed(work):
             seconds += done.result()
