@@ -95,6 +95,12 @@ class MemoryConfig(BaseSettings):
     reranker: str = _knob("recall", "auto", "auto, builtin, none, or the path of a flashrank model folder.")
     reranker_folder: Path | None = _knob("recall", None, "A flashrank model folder, which auto then uses.")
     rerank_batch: int = _knob("recall", 50, "Candidates that a reranking model reads at most.", ge=1, le=500)
+    rerank_bits: Literal["local", "none"] = _knob(
+        "recall", "local", "Token bits that the built-in reranker compares: the local model's, whatever embeds."
+    )
+    rerank_late: int = _knob(
+        "recall", 100, "Candidates, at most, whose token bits a recall makes where the store has none.", ge=0, le=1000
+    )
     relevance: Literal["calibrated", "sigmoid", "minmax"] = _knob(
         "recall", "calibrated", "How a raw relevance becomes a number in [0, 1]."
     )

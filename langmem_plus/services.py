@@ -22,7 +22,7 @@ from langgraph.store.base import BaseStore
 
 from langmem_plus.config import MemoryConfig
 from langmem_plus.errors import ConfigError, MissingStoreError
-from langmem_plus.providers import Reranker
+from langmem_plus.providers import Reranker, TokenEncoder
 from langmem_plus.records import MemoryReport, Scope, utc_now
 from langmem_plus.state import MemoryState
 
@@ -43,7 +43,8 @@ class Services:
         config: the settings.
         store: the store to use; None takes the one that the parent graph or the platform provides.
         model: the chat model that extracts, decides and summarises; None uses rules.
-        reranker: scores candidates; None uses the built-in scoring.
+        reranker: scores candidates; None uses the built-in one.
+        token_encoder: gives the built-in reranker token bits; None goes without.
         scope: a fixed `Scope`, or a namespace template such as ``("memories", "{user_id}")``, or None.
         clock: the current time; tests pass their own.
         refusals: how often a model gave no facts for a turn, by the turn's id; kept as long as the process runs.
@@ -53,6 +54,7 @@ class Services:
     store: BaseStore | None = None
     model: BaseChatModel | None = None
     reranker: Reranker | None = None
+    token_encoder: TokenEncoder | None = None
     scope: Scope | Template | None = None
     clock: Callable[[], dt.datetime] = utc_now
     refusals: dict[str, int] = field(default_factory=dict, compare=False)

@@ -18,7 +18,7 @@ from langgraph.store.base import BaseStore
 from typing_extensions import TypedDict
 
 from langmem_plus.config import ENDLESS, MemoryConfig
-from langmem_plus.providers import make_chat_model, make_reranker
+from langmem_plus.providers import make_chat_model, make_reranker, make_token_encoder
 from langmem_plus.recall.inject import inject_node
 from langmem_plus.recall.mmr import mmr_node
 from langmem_plus.recall.plan import plan_node
@@ -103,6 +103,7 @@ def make_services(
         store=store,
         model=make_chat_model(model or config.model, config),
         reranker=make_reranker(config.reranker if reranker is None else reranker, config),
+        token_encoder=make_token_encoder(config),
         scope=scope if scope is None or isinstance(scope, Scope) else tuple(scope),
         clock=clock,
     )

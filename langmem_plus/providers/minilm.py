@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from langchain_core.embeddings import Embeddings
@@ -80,6 +80,16 @@ def in_folder(folder: Path) -> ModelFiles:
     return files
 
 
+class TokenVectors(NamedTuple):
+    """A text as the model sees it: its unit vector, shape (dims,), and for each word piece its number in the vocabulary
+    and its vector, shape (pieces, dims).
+    """
+
+    vector: FloatArray
+    ids: NDArray[np.int64]
+    tokens: FloatArray
+
+
 class LocalEmbeddings(Embeddings):
     """Unit-length sentence vectors: the mean of the token vectors of the first 256 tokens.
 
@@ -104,13 +114,30 @@ class LocalEmbeddings(Embeddings):
             ConfigError: a file isn't the one that it should be, or isn't a model that embeds.
         """
         vectors: FloatArray = np.zeros((len(texts), self.dims or 0), dtype=np.float32)
-        for rows, hidden, mask in self._forward(texts):
+        for rows, _, hidden, mask in self._forward(texts):
             mean = hidden if hidden.ndim == 2 else _mean(hidden, mask)
             if vectors.shape[1] != mean.shape[1]:  # the first pass of a model whose size nobody knew
                 vectors = np.zeros((len(texts), mean.shape[1]), dtype=np.float32)
                 self.dims = int(mean.shape[1])
             vectors[rows] = mean / np.maximum(np.linalg.norm(mean, axis=1, keepdims=True), 1e-12)
         return vectors
+
+    def read_tokens(self, texts: Sequence[str]) -> list[TokenVectors]:
+        """What one forward pass gives for each text: its vector, as `embed` gives it, and those of its word pieces.
+
+        Raises:
+            ConfigError: a file isn't the one that it should be, or the model gives no vectors of tokens.
+        """
+        found: dict[int, TokenVectors] = {}
+        for rows, ids, hidden, mask in self._forward(texts):
+            if hidden.ndim == 2:
+                raise ConfigError(f"{str(self.files.model)!r} gives one vector a text, and none of its tokens.")
+            means = _mean(hidden, mask)
+            means /= np.maximum(np.linalg.norm(means, axis=1, keepdims=True), 1e-12)
+            for row, place in enumerate(rows):
+                inner = slice(1, int(mask[row].sum()) - 1)  # without the marks of beginning and end
+                found[place] = TokenVectors(means[row], ids[row, inner], hidden[row, inner])
+        return [found[place] for place in range(len(texts))]
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         """The vectors of the texts."""
@@ -121,8 +148,11 @@ class LocalEmbeddings(Embeddings):
         """The vector of one text; a question and a statement are embedded alike."""
         return self.embed_documents([text])[0]
 
-    def _forward(self, texts: Sequence[str]) -> Iterator[tuple[list[int], FloatArray, NDArray[np.int64]]]:
-        """Pass after pass: the places of its texts, what the model gives for each token, and which tokens are real.
+    def _forward(
+        self, texts: Sequence[str]
+    ) -> Iterator[tuple[list[int], NDArray[np.int64], FloatArray, NDArray[np.int64]]]:
+        """Pass after pass: the places of its texts, their tokens' ids, what the model gives for each token, and which
+        tokens are real.
 
         Texts of like length go together, so that little is padded.
         """
@@ -138,7 +168,7 @@ class LocalEmbeddings(Embeddings):
                 ids[row, : len(tokens[place])] = tokens[place]
                 mask[row, : len(tokens[place])] = 1
             inputs = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
-            yield rows, session.run(None, {name: inputs[name] for name in inputs if name in names})[0], mask
+            yield rows, ids, session.run(None, {name: inputs[name] for name in inputs if name in names})[0], mask
 
     def check(self) -> None:
         """Compare the files with the hashes that they should have, where these are known.

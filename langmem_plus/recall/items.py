@@ -137,8 +137,8 @@ def read_items(wanted: Wanted, items: Sequence[SearchItem], found: Found) -> int
         usable += 1
         scores, known = _scores(item), found.hits.get(place)
         if known is None or scores.get("store", -1.0) > known.scores.get("store", -1.0):
-            vector = getattr(item, "vector", None)
-            found.hits[place] = MemoryHit(record=record, namespace=item.namespace, scores=scores, vector=vector)
+            given = {name: getattr(item, name, None) for name in ("vector", "bits")}
+            found.hits[place] = MemoryHit(record=record, namespace=item.namespace, scores=scores, **given)
     return usable
 
 

@@ -1,0 +1,178 @@
+"""The built-in reranker: what speaks for each candidate, weighed and added up. It works for the hits of any store.
+
+Token bits come from the store where it hands them out (``hit.bits``), else from the local model, which reads at most
+``rerank_late`` candidates in one recall and remembers what it read.
+"""
+
+from __future__ import annotations
+
+import itertools
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+import numpy as np
+import numpy.typing as npt
+
+from langmem_plus.providers.token_bits import AskedTokens, Spoken, TextBits, TokenEncoder
+from langmem_plus.recall.answerable import probability, signs
+from langmem_plus.recall.features import Candidates, features
+from langmem_plus.recall.readings import read
+from langmem_plus.recall.weights import choose_row
+from langmem_plus.records import TURN_ROLES, MemoryHit, MemoryRecord
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What the built-in reranker says of some hits.
+
+    Attributes:
+        order: how good each is compared with the best, in [0, 1].
+        shares: what each feature gave of that, by its name; the shares of a hit add up to its ``order``.
+        row: the weights that were used.
+        probability: of an answer among them, in [0, 1]; None without token bits.
+    """
+
+    order: Floats
+    shares: dict[str, Floats] = field(default_factory=dict)
+    row: str = ""
+    probability: float | None = None
+
+
+def judge(
+    question: str, hits: Sequence[MemoryHit], asked_at: datetime, encoder: TokenEncoder | None = None, limit: int = 0
+) -> Judged:
+    """Compare the hits with each other.
+
+    Args:
+        question: the words to rank by.
+        hits: the candidates, each with its store's scores.
+        asked_at: the time that "last week" is counted from.
+        encoder: reads token bits; None goes without.
+        limit: how many hits it reads anew, the store's best first.
+    """
+    if not hits:
+        return Judged(np.zeros(0))
+    if not can_read(question):
+        encoder = None
+    bits = find_bits(hits, encoder, limit) if encoder is not None else [None] * len(hits)
+    asked = encoder.ask(question) if encoder is not None and any(each is not None for each in bits) else None
+    candidates = make_candidates(hits, bits)
+    return weigh(question, candidates, asked_at, asked)
+
+
+def weigh(question: str, candidates: Candidates, asked_at: datetime, asked: AskedTokens | None) -> Judged:
+    """The features of the candidates, weighed and added up."""
+    found = features(question, candidates, asked_at.date(), asked)
+    row = choose_row(found)
+    points = {name: weight * found[name] for name, weight in row.weights.items() if name in found and found[name].any()}
+    total = np.sum(list(points.values()), axis=0) if points else np.zeros(len(candidates))
+    best = float(total.max(initial=0.0)) or 1.0
+    sure = None if asked is None or "msb" not in found else probability(signs(candidates, asked))
+    return Judged(total / best, {name: each / best for name, each in points.items()}, row.name, sure)
+
+
+def with_shares(hits: Sequence[MemoryHit], judged: Judged) -> list[MemoryHit]:
+    """The hits with what each feature gave them among their scores."""
+    return [
+        hit.model_copy(update={"scores": {**hit.scores, **_given(judged, place)}}) for place, hit in enumerate(hits)
+    ]
+
+
+def _given(judged: Judged, place: int) -> dict[str, float]:
+    return {name: round(float(share[place]), 4) for name, share in judged.shares.items() if share[place] > 0}
+
+
+def can_read(question: str) -> bool:
+    """Whether the local model knows the question's script: its word pieces are those of Latin letters, and of others it
+    knows single characters at best, so that what it finds near to each other there misleads.
+
+    >>> can_read("Wie heißt mein Hund?"), can_read("我住在哪里？")
+    (True, False)
+    """
+    letters = [letter for letter in question if letter.isalpha()]
+    latin = sum(letter.isascii() or unicodedata.name(letter, "").startswith("LATIN") for letter in letters)
+    return 2 * latin > len(letters)
+
+
+# candidates from hits
+
+
+def find_bits(hits: Sequence[MemoryHit], encoder: TokenEncoder, limit: int) -> list[TextBits | None]:
+    """The bits of the hits: the store's own, those that are remembered, and at most ``limit`` that are read now."""
+    texts = [as_spoken(hit.record) for hit in hits]
+    found: list[TextBits | None] = [hit.bits or encoder.known(text) for hit, text in zip(hits, texts, strict=True)]
+    missing = [place for place, bits in enumerate(found) if bits is None and texts[place].text.strip()]
+    missing.sort(key=lambda place: -hits[place].scores.get("store", hits[place].scores.get("coverage", 0.0)))
+    for place, bits in zip(missing[:limit], encoder.read([texts[place] for place in missing[:limit]]), strict=True):
+        found[place] = bits
+    return found
+
+
+def as_spoken(record: MemoryRecord) -> Spoken:
+    """The record's text and its speaker's name, apart."""
+    name = speaker(record)
+    return Spoken(record.text, "" if record.text.startswith(f"{name}:") else name)
+
+
+def speaker(record: MemoryRecord) -> str:
+    """The name of who said it, "" where nobody is named."""
+    name = record.metadata.get("name")
+    return name.strip() if isinstance(name, str) else ""
+
+
+def make_candidates(hits: Sequence[MemoryHit], bits: Sequence[TextBits | None]) -> Candidates:
+    """The arrays that features are made of."""
+    records = [hit.record for hit in hits]
+    names = [speaker(record) for record in records]
+    turns = np.array([record.role in TURN_ROLES for record in records], bool)
+    before, after = neighbours(hits)
+    return Candidates(
+        texts=[read(record.text) for record in records],
+        names=names,
+        replies=np.array([r.role == "assistant" and not name for r, name in zip(records, names, strict=True)], bool),
+        turns=turns,
+        before=before,
+        after=after,
+        sessions=sessions(hits),
+        days=[record.said_at.date() for record in records],
+        cosines=np.array([hit.scores.get("cosine", np.nan) for hit in hits], np.float64),
+        bits=bits,
+    )
+
+
+def sessions(hits: Sequence[MemoryHit]) -> Ints:
+    """The number of each hit's thread, from 0; what belongs to no thread stands alone."""
+    numbers: dict[object, int] = {}
+    keys: list[object] = [
+        (hit.namespace, hit.record.thread_id) if hit.record.thread_id else place for place, hit in enumerate(hits)
+    ]
+    return np.array([numbers.setdefault(key, len(numbers)) for key in keys], np.int64)
+
+
+def neighbours(hits: Sequence[MemoryHit]) -> tuple[Ints, Ints]:
+    """For each hit the places of the turns before and after it in its thread, the number of hits where that one isn't
+    among them.
+
+    Turns are numbered with each message of the user's, and positions within a turn; where the length of a turn isn't
+    known, the next turn's first message counts as the neighbour of the last one that is here.
+    """
+    end = len(hits)
+    before, after = np.full(end, end, np.int64), np.full(end, end, np.int64)
+    threads: dict[object, list[tuple[tuple[int, int], int]]] = {}
+    for here, hit in enumerate(hits):
+        number, position = (hit.record.metadata.get(name) for name in ("turn", "position"))
+        if hit.record.role in TURN_ROLES and hit.record.thread_id and isinstance(number, int):
+            at = number, position if isinstance(position, int) else 0
+            threads.setdefault((hit.namespace, hit.record.thread_id), []).append((at, here))
+    for line in threads.values():
+        line.sort()
+        for ((turn, position), here), ((next_turn, next_position), there) in itertools.pairwise(line):
+            follows = next_turn == turn and next_position == position + 1
+            if follows or (next_turn == turn + 1 and next_position == 0):
+                after[here], before[there] = there, here
+    return before, after

@@ -1,0 +1,288 @@
+"""What speaks for each candidate, as plain arrays: one function a feature, all of them over all candidates at once.
+
+Names are those of the weights (`weights.ROWS`). q is the question, d a candidate, T its text with its speaker's name,
+W the turn before, d and the turn after. Neighbours and sessions are those among the candidates: that finds as much as
+all of a conversation would, since what answers together is found together.
+
+====== =================================================================================================================
+msb    late interaction over token bits: the best cosine of each of q's tokens among d's, averaged by the tokens'
+       rarity. The turn before counts too where another speaker said it: `ASKED_SHARE` of its cosines where it asks,
+       `SAID_SHARE` where it doesn't, for an answer ("Rex") lives from its question ("what is your dog called?")
+msS    the same over d's session
+smax   cosine of the best sentence, from its bits
+dT     cosine of T
+sD3    the three best cosines of the session, divided by 3
+bQ     BM25 of T together with the question that it answers
+bW     BM25 of W
+sB     BM25 of the session
+bigram share of q's pairs of neighbouring words that d holds
+spk    q names some, not all, of the speakers, and d is by one of them
+role   q asks for what the assistant said, and d is a reply; or it doesn't, and d is none. Named speakers have no role
+date   q names a day or a month, and d was said then
+win    q names a span that counts from today ("last week"), and d was said then
+x_num  q asks for a number, and d holds one
+x_date q asks for a time, and d holds one
+firstp d speaks in the first person
+====== =================================================================================================================
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from langmem_plus.providers.token_bits import ASKED_RARITY, AskedTokens, TextBits, similarities
+from langmem_plus.recall.readings import Reading, asks_assistant, asks_number, asks_time
+from langmem_plus.recall.readings import read as read_text
+from langmem_plus.recall.times import date_match, named_dates, period_match, periods
+from langmem_plus.text import words
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+# Source: tuned over LoCoMo's and LongMemEval's development conversations, as all that follows.
+ASKED_SHARE, SAID_SHARE = 0.9, 0.6
+# A token that is found everywhere in the candidates says little, however rare it is elsewhere (the speakers' names):
+# its rarity is bounded by 1 for one that each candidate holds to 1 + `LOCAL_RARITY` for one that a single one holds.
+LOCAL_RARITY = 4.2
+# A candidate holds a token where its cosine is so near to the best one.
+_HELD, _LEAST_HELD = 0.85, 0.35
+# BM25's constants.
+K1, B = 0.9, 0.4
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """What is known of the candidates, one entry each.
+
+    Attributes:
+        texts: what their texts hold, without the speaker's name.
+        names: the speaker's name, "" where nobody is named.
+        replies: whether an assistant without a name says it.
+        turns: whether it is a turn of a conversation.
+        before, after: the place of the turn before and after it, or the number of candidates where that is none.
+        sessions: the number of its session, from 0.
+        days: when it was said.
+        cosines: its vector's cosine to the question's; NaN where there is none.
+        bits: its token bits, None where there are none.
+    """
+
+    texts: Sequence[Reading]
+    names: Sequence[str]
+    replies: npt.NDArray[np.bool_]
+    turns: npt.NDArray[np.bool_]
+    before: Ints
+    after: Ints
+    sessions: Ints
+    days: Sequence[dt.date]
+    cosines: Floats
+    bits: Sequence[TextBits | None]
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+
+def scale(values: Floats) -> Floats:
+    """Scaled to [0, 1] over the candidates; all 0 where they are equal; 0 for a missing one."""
+    known = values[np.isfinite(values)]
+    low, high = (float(known.min()), float(known.max())) if len(known) else (0.0, 0.0)
+    if high - low < 1e-9:
+        return np.zeros(len(values))
+    scaled: Floats = np.nan_to_num((values - low) / (high - low), nan=0.0)
+    return scaled
+
+
+def features(question: str, candidates: Candidates, asked_on: dt.date, asked: AskedTokens | None) -> dict[str, Floats]:
+    """Every feature that can be had, each in [0, 1].
+
+    Args:
+        question: the words to rank by.
+        candidates: what they are ranked among, one at least.
+        asked_on: the day that spans are counted from.
+        asked: the question's token vectors, None where there is no local model.
+    """
+    found = {**by_words(question, candidates), **by_cues(question, candidates, asked_on)}
+    if np.isfinite(candidates.cosines).any():
+        found |= by_vectors(candidates)
+    if asked is not None and any(bits is not None for bits in candidates.bits):
+        found |= by_bits(asked, candidates)
+    return found
+
+
+# words
+
+
+def by_words(question: str, candidates: Candidates) -> dict[str, Floats]:
+    """bQ, bW, sB and bigram."""
+    reading = read_text(question)
+    asked = list(reading.words)
+    said = np.array([[text.words.get(word, 0) for word in asked] for text in candidates.texts], np.float64)
+    said = said.reshape(len(candidates), len(asked))
+    lengths = np.array([text.length for text in candidates.texts], np.float64)
+    named = [read_text(name) for name in candidates.names]
+    by = np.array([[name.words.get(word, 0) for word in asked] for name in named], np.float64).reshape(said.shape)
+    name_lengths = np.array([name.length for name in named], np.float64)
+    whole, whole_lengths = said + by, lengths + name_lengths
+    answers = _answers(candidates)
+    held = [sum(pair in text.pairs for pair in reading.pairs) for text in candidates.texts]
+    with_question = whole + answers[:, None] * _at(said, candidates.before)
+    window = whole + _at(whole, candidates.before) + _at(whole, candidates.after)
+    window_lengths = whole_lengths + _at(whole_lengths, candidates.before) + _at(whole_lengths, candidates.after)
+    sessions = _sums(whole, candidates.sessions)
+    session_lengths = _sums(whole_lengths[:, None], candidates.sessions)[:, 0]
+    return {
+        "bQ": scale(bm25(with_question, whole_lengths + answers * _at(lengths, candidates.before))),
+        "bW": scale(bm25(window, window_lengths)),
+        "sB": scale(bm25(sessions, session_lengths)[candidates.sessions]),
+        "bigram": np.array(held, np.float64) / max(len(reading.pairs), 1),
+    }
+
+
+def bm25(counts: Floats, lengths: Floats) -> Floats:
+    """BM25 of texts for the words that are asked for.
+
+    Args:
+        counts: how often each text holds each word, shape (texts, words).
+        lengths: the texts' lengths in words, shape (texts,).
+
+    Source: Robertson, Zaragoza (2009), "The Probabilistic Relevance Framework: BM25 and Beyond".
+    """
+    total, holding = len(counts), (counts > 0).sum(axis=0)
+    rarity = np.log1p((total - holding + 0.5) / (holding + 0.5))
+    spread = K1 * (1 - B + B * lengths / max(float(lengths.mean()) if total else 0.0, 1e-9))
+    score: Floats = (counts * (K1 + 1) / (counts + spread[:, None])) @ rarity
+    return score
+
+
+def _at(values: Floats, places: Ints) -> Floats:
+    """The values at some places; 0 for the place behind the last."""
+    padded = np.concatenate([values, np.zeros((1, *values.shape[1:]))])
+    taken: Floats = padded[places]
+    return taken
+
+
+def _sums(values: Floats, groups: Ints) -> Floats:
+    sums = np.zeros((int(groups.max(initial=-1)) + 1, values.shape[1]))
+    np.add.at(sums, groups, values)
+    return sums
+
+
+def _of_another(candidates: Candidates) -> npt.NDArray[np.bool_]:
+    """Whether another speaker said the turn before."""
+    who = [(name, bool(reply)) for name, reply in zip(candidates.names, candidates.replies, strict=True)]
+    end = len(who)
+    others = [place < end and who[place] != who[here] for here, place in enumerate(candidates.before.tolist())]
+    return np.array(others, bool)
+
+
+def _answers(candidates: Candidates) -> Floats:
+    """1 for what was said after another speaker's question."""
+    asking = np.array([*(text.asks for text in candidates.texts), False], bool)
+    found: Floats = (_of_another(candidates) & asking[candidates.before]).astype(np.float64)
+    return found
+
+
+# vectors
+
+
+def by_vectors(candidates: Candidates) -> dict[str, Floats]:
+    """dT and sD3."""
+    cosines = np.nan_to_num(candidates.cosines, nan=float(np.nanmin(candidates.cosines)))
+    order = np.lexsort((-cosines, candidates.sessions))
+    groups = candidates.sessions[order]
+    starts = np.searchsorted(groups, groups)
+    best = cosines[order] * (np.arange(len(order)) - starts < 3)
+    return {"dT": scale(candidates.cosines), "sD3": scale(_sums(best[:, None] / 3, groups)[candidates.sessions, 0])}
+
+
+# token bits
+
+
+def by_bits(asked: AskedTokens, candidates: Candidates) -> dict[str, Floats]:
+    """msb, msS and smax; nothing where no token of the question says anything."""
+    cosines = token_cosines(asked, candidates)
+    weights = token_weights(asked, cosines)
+    if not weights.any():
+        return {}
+    another, answers = _of_another(candidates), _answers(candidates)
+    share = np.where(answers > 0, ASKED_SHARE, np.where(another, SAID_SHARE, 0.0))
+    in_context = np.maximum(cosines, share[:, None] * _at(cosines, candidates.before))
+    sessions = np.zeros((int(candidates.sessions.max(initial=-1)) + 1, cosines.shape[1]))
+    np.maximum.at(sessions, candidates.sessions, cosines)
+    return {
+        "msb": scale(in_context @ weights),
+        "msS": scale((sessions @ weights)[candidates.sessions]),
+        "smax": scale(sentence_cosines(asked, candidates)),
+    }
+
+
+def token_cosines(asked: AskedTokens, candidates: Candidates) -> Floats:
+    """The best cosine of each of the question's tokens in each candidate, shape (candidates, tokens)."""
+    nothing = np.empty((0, 0), np.uint8)
+    rows = [nothing if bits is None else bits.tokens for bits in candidates.bits]
+    return similarities(asked.tokens, rows).astype(np.float64)
+
+
+def sentence_cosines(asked: AskedTokens, candidates: Candidates) -> Floats:
+    """The cosine of each candidate's best sentence; NaN where there is none."""
+    nothing = np.empty((0, 0), np.uint8)
+    rows = [nothing if bits is None else bits.sentences for bits in candidates.bits]
+    best = similarities(asked.sentence[None], rows)[:, 0].astype(np.float64)
+    return np.where([len(each) > 0 for each in rows], best, np.nan)
+
+
+def token_weights(asked: AskedTokens, cosines: Floats) -> Floats:
+    """How much each of the question's tokens counts, summing to 1; all 0 where none says anything."""
+    total = len(cosines)
+    best = cosines.max(axis=0, initial=0.0)
+    holding = (cosines >= np.maximum(_HELD * best, _LEAST_HELD)).sum(axis=0)
+    rarest = np.log1p((total - 0.5) / 1.5)
+    local = np.log1p((total - np.maximum(holding, 1) + 0.5) / (np.maximum(holding, 1) + 0.5)) / max(rarest, 1e-9)
+    bounded = np.minimum(asked.rarity, 1 + LOCAL_RARITY * np.clip(local, 0, 1))
+    said = np.where(asked.rarity > ASKED_RARITY, bounded, 0.0)
+    weights: Floats = said / said.sum() if said.sum() > 0 else np.zeros(len(said))
+    return weights
+
+
+# cues
+
+
+def by_cues(question: str, candidates: Candidates, asked_on: dt.date) -> dict[str, Floats]:
+    """spk, role, date, win, x_num, x_date and firstp."""
+    named, spans = named_dates(question), periods(question, asked_on)
+    texts = candidates.texts
+
+    def each(condition: bool, holds: Callable[[Reading], bool]) -> Floats:
+        return np.array([condition and holds(text) for text in texts], np.float64)
+
+    return {
+        "spk": by_speaker(question, candidates.names),
+        "role": by_role(question, candidates),
+        "date": np.array([date_match(named, day) for day in candidates.days], np.float64),
+        "win": np.array([period_match(spans, day) for day in candidates.days], np.float64),
+        "x_num": each(asks_number(question), lambda text: text.has_number),
+        "x_date": each(asks_time(question), lambda text: text.has_time),
+        "firstp": each(True, lambda text: text.first_person),
+    }
+
+
+def by_speaker(question: str, names: Sequence[str]) -> Floats:
+    """1 for what a speaker says whom the question names, where it doesn't name all of them."""
+    asked, speakers = set(words(question)), set(names) - {""}
+    named = {name for name in speakers if not asked.isdisjoint(words(name))}
+    tells_apart = bool(named) and named != speakers
+    return np.array([tells_apart and name in named for name in names], np.float64)
+
+
+def by_role(question: str, candidates: Candidates) -> Floats:
+    """1 for a reply where the question asks for what the assistant said, else for everything but replies; 0 for all
+    where there is no reply among the candidates."""
+    if not candidates.replies.any():
+        return np.zeros(len(candidates))
+    unnamed = np.array([not name for name in candidates.names], bool)
+    wanted: Floats = (unnamed & (candidates.replies == asks_assistant(question))).astype(np.float64)
+    return wanted

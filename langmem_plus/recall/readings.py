@@ -1,0 +1,115 @@
+"""What a text holds that a question may ask for, read once a text: its words, and whether it has a number, a time, a
+question, or speaks in the first person. In English, German, French, Spanish and, where it is a word, Chinese.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from langmem_plus.recall.times import MONTHS
+from langmem_plus.text import tokens
+
+_KEPT = 50_000
+
+
+def _any(words: str, *patterns: str) -> re.Pattern[str]:
+    listed = "|".join(sorted(words.split(), key=len, reverse=True))
+    return re.compile("|".join([rf"\b(?:{listed})\b", *patterns]), re.IGNORECASE)
+
+
+_NUMBER = _any(
+    """one two three four five six seven eight nine ten eleven twelve dozen hundred thousand couple twice once half
+    zwei drei vier fünf sechs sieben acht neun zehn elf zwölf dutzend hundert tausend zweimal einmal paar halbe
+    deux trois quatre cinq sept huit neuf dix onze douze douzaine cent mille moitié
+    dos tres cuatro cinco seis siete ocho nueve diez once doce docena cien mil mitad""",
+    r"\d",
+    "[一二两三四五六七八九十百千万]",
+)
+_TIME = _any(
+    """yesterday today tonight tomorrow last next ago week weekend month year years days weeks months recently morning
+    monday tuesday wednesday thursday friday saturday sunday
+    gestern heute morgen letzte letzten letztes nächste nächsten woche wochen wochenende monat jahr jahre tagen kürzlich
+    montag dienstag mittwoch donnerstag freitag samstag sonntag
+    hier aujourd'hui demain dernier dernière prochain prochaine semaine mois année ans jours récemment matin
+    lundi mardi mercredi jeudi vendredi samedi dimanche
+    ayer hoy mañana pasado pasada próximo próxima semana mes año años días recientemente
+    lunes martes miércoles jueves viernes sábado domingo """
+    + " ".join(MONTHS),
+    r"\b(?:19|20)\d\d\b",
+    "昨天|今天|明天|上周|下周|[年月日天周]|星期|最近|去年",
+)
+_FIRST_PERSON = _any(
+    """i me my mine we us our ours ich mich mir mein meine meinen meinem meiner wir uns unser unsere
+    je moi mon ma mes nous notre nos yo mí mi mis nosotros nuestro nuestra me""",
+    r"\bj['’]\w",
+    "[我咱]",
+)
+_ASKS_NUMBER = re.compile(
+    r"\bhow\s+(?:many|much|long|old|often|far|tall|big|large)\b|\bwhat\s+(?:time|percentage|number)\b"
+    r"|\bwie\s*(?:viele?|lange?|alt|oft|weit|groß|hoch)\b|\bcombien\b|\bquel\s+âge\b"
+    r"|\bcu[aá]nt[oa]s?\b|多少|几[个次岁天年]|多[久大长远]",
+    re.IGNORECASE,
+)
+_ASKS_TIME = re.compile(
+    r"\bwhen\b|\b(?:what|which)\s+(?:date|day|month|year)\b|\bhow\s+(?:long|recent)"
+    r"|\bwann\b|\bwelche[mnrs]?\s+(?:tag|datum|monat|jahr)|\bwie\s+lange\b|\bquand\b|\bquel(?:le)?\s+(?:jour|date|mois|année)\b"
+    r"|\bcu[aá]ndo\b|\bqué\s+(?:día|fecha|mes|año)\b|什么时候|何时|哪[天年月]|多久",
+    re.IGNORECASE,
+)
+# The assistant is spoken to about what it said itself.
+_ASKS_ASSISTANT = re.compile(
+    r"\b(?:you|your)\b.{0,40}\b(?:told|tell|said|say|suggest\w*|recommend\w*|mention\w*|advise\w*|gave|provided?|list\w*|explain\w*|wrote|answer\w*|repl\w+)\b"
+    r"|\b(?:du|sie|dein\w*)\b.{0,40}\b(?:gesagt|empfohlen|vorgeschlagen|erwähnt|geraten|erklärt|geschrieben)\b"
+    r"|\b(?:tu|vous|as-tu|avez-vous)\b.{0,40}\b(?:dit|recommandé|suggéré|proposé|conseillé|mentionné|expliqué)\b"
+    r"|\b(?:me\s+)?(?:dijiste|recomendaste|sugeriste|mencionaste|aconsejaste|explicaste)\b"
+    r"|你.{0,10}(?:说过|推荐|建议|提到|告诉|解释)",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A text's search tokens with their counts, its pairs of neighbouring tokens, and what it holds."""
+
+    words: Mapping[str, int]
+    length: int
+    pairs: frozenset[tuple[str, str]]
+    has_number: bool
+    has_time: bool
+    first_person: bool
+    asks: bool
+
+
+@functools.lru_cache(maxsize=_KEPT)
+def read(text: str) -> Reading:
+    """What a text holds."""
+    found = tokens(text)
+    return Reading(
+        words=Counter(found),
+        length=len(found),
+        pairs=frozenset(itertools.pairwise(found)),
+        has_number=bool(_NUMBER.search(text)),
+        has_time=bool(_TIME.search(text)),
+        first_person=bool(_FIRST_PERSON.search(text)),
+        asks="?" in text or "？" in text,
+    )
+
+
+def asks_number(question: str) -> bool:
+    """Whether a number would answer: "how many", "wie alt", "combien", "cuántos", "多少"."""
+    return bool(_ASKS_NUMBER.search(question))
+
+
+def asks_time(question: str) -> bool:
+    """Whether a date would answer: "when", "wann", "quand", "cuándo", "什么时候"."""
+    return bool(_ASKS_TIME.search(question))
+
+
+def asks_assistant(question: str) -> bool:
+    """Whether it asks for what the assistant said: "what did you recommend?"."""
+    return bool(_ASKS_ASSISTANT.search(question))

@@ -1,0 +1,169 @@
+"""How relevant each candidate is, in [0, 1], on an absolute scale where that can be had."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from langmem_plus.config import MemoryConfig
+from langmem_plus.recall.built_in import Judged
+from langmem_plus.recall.overlap import coverage, spoken
+from langmem_plus.records import MemoryHit
+from langmem_plus.text import tokens
+
+Floats = npt.NDArray[np.float64]
+
+# The best cosine that a search finds with MiniLM's sentence vectors: nonsense and questions about other things stay
+# below 0.33 (median 0.18), questions that the store can answer lie above 0.49 (median 0.63; LoCoMo's six development
+# conversations, 5th and 95th percentiles). So tell A = 1 - (1 - c)(1 - b) apart with an area under the curve of 0.999.
+COSINE_OF_NOTHING = 0.25
+COSINE_SPAN = 0.4
+# From so many candidates on, their own cosines tell where those of unrelated texts lie.
+_ENOUGH_COSINES = 8
+# How much a hit's own evidence counts against its place within the search. Half and half leaves the evidence found on
+# LoCoMo's six development conversations as it is (64 % at 5, 73 % at 10), and keeps the second of two good hits off 0.
+EVIDENCE_SHARE = 0.5
+# How far beyond [-1, 1] a cosine may lie by rounding.
+_ROUNDING = 1e-3
+# agent-cli scores candidates 0.5 that can't be told apart.
+_LEVEL = 0.5
+
+
+def relevance_of(
+    query: str, hits: Sequence[MemoryHit], config: MemoryConfig, judged: Judged | None = None
+) -> tuple[Floats, npt.NDArray[np.bool_]]:
+    """Each hit's relevance in [0, 1] without a reranking model, and whether anything speaks for the hit at all.
+
+    ``calibrated`` keeps the order that the built-in reranker ``judged``, or without it the store's own within a search,
+    on an absolute scale. A hit's evidence is e =
+    1 - (1 - c)(1 - b), from its cosine (c, scaled by `nearness`) and the share of the query's words that it holds (b).
+    Its relevance is the mean of two numbers that both fall with its rank: the store's score times the best e of the
+    search, and the best e of the hits from it downwards. So a nonsense query stays near 0, however well its best hit
+    compares with the others. Where token bits tell how likely an answer is, the best hit has that relevance.
+
+    ``minmax``: the store's scores scaled over the candidates. ``sigmoid``: as calibrated, but scores that are logits
+    (beyond [-1, 1]) become 1 / (1 + exp(-x)). What a store didn't rank is scored by shared words.
+    """
+    raw = _array(hits, "store")
+    share = _shares(query, hits)
+    unranked = np.isnan(raw)
+    if config.relevance == "minmax":
+        return minmax(np.where(unranked, share, raw)), np.ones(len(hits), bool)
+    logits = bool(np.nanmax(np.abs(raw), initial=0.0) > 1 + _ROUNDING)
+    if logits and config.relevance == "sigmoid":
+        return np.where(unranked, share, sigmoid(raw)), np.ones(len(hits), bool)
+    cosines = _cosines(hits, raw, logits)
+    near = nearness(cosines)
+    order = np.nan_to_num(np.clip(sigmoid(raw) if logits else raw, 0, 1))
+    evidence = np.where(unranked, 0.0, 1 - (1 - near) * (1 - np.clip(share, 0, 1)))
+    if judged is None:
+        relevance = np.where(unranked, share, _calibrated(order, evidence, _searches(hits)))
+    else:
+        evidence = np.where(unranked, share, evidence)
+        relevance = _sure(_calibrated(judged.order, evidence, _kinds(hits)), judged)
+    blank = not tokens(query)  # "who am I?": nothing to judge by
+    return relevance, (cosines > COSINE_OF_NOTHING) | (share > 0) | logits | blank
+
+
+def _array(hits: Sequence[MemoryHit], name: str) -> Floats:
+    return np.array([hit.scores.get(name, np.nan) for hit in hits], np.float64)
+
+
+def _shares(query: str, hits: Sequence[MemoryHit]) -> Floats:
+    """The share of the query's words that each hit holds: the store's number (weighted by rarity) or a plain count."""
+    wanted = set(tokens(query))
+    return np.array(
+        [hit.scores["coverage"] if "coverage" in hit.scores else coverage(wanted, spoken(hit.record)) for hit in hits],
+        np.float64,
+    )
+
+
+def _cosines(hits: Sequence[MemoryHit], raw: Floats, logits: bool) -> Floats:
+    """Raw cosines: the store's own, else a foreign store's score, which is taken for one."""
+    own = _array(hits, "cosine")
+    foreign = np.array(["cosine" not in hit.scores and "coverage" not in hit.scores for hit in hits], bool)
+    return own if logits else np.where(foreign, raw, own)
+
+
+def nearness(cosines: Floats) -> Floats:
+    """Cosines scaled to [0, 1]: 0 is unrelated, 1 is as near as an answer; 0 where there is none.
+
+    The scale is MiniLM's, from `COSINE_OF_NOTHING` over `COSINE_SPAN`. The unrelated texts of other embedders lie
+    anywhere, often above 0.7. A search fetches more than it can answer with, so where the lower quartile of at least
+    `_ENOUGH_COSINES` candidates lies above `COSINE_OF_NOTHING`, it stands for what is unrelated, and what is left
+    between it and 1 is divided as MiniLM's is. That never makes a hit nearer than MiniLM's scale does.
+    """
+    known = cosines[~np.isnan(cosines)]
+    level = float(np.quantile(known, 0.25)) if len(known) >= _ENOUGH_COSINES else COSINE_OF_NOTHING
+    nothing = min(max(level, COSINE_OF_NOTHING), 1 - _ROUNDING)
+    span = COSINE_SPAN * (1 - nothing) / (1 - COSINE_OF_NOTHING)
+    near: Floats = np.nan_to_num(np.clip((cosines - nothing) / span, 0, 1), nan=0.0)
+    return near
+
+
+def _calibrated(order: Floats, evidence: Floats, searches: Sequence[Sequence[int]]) -> Floats:
+    relevance = np.zeros(len(order))
+    for places in searches:
+        ranked = np.array(sorted(places, key=lambda place: (-order[place], -evidence[place])), np.int64)
+        downwards = np.maximum.accumulate(evidence[ranked][::-1])[::-1]
+        scaled = order[ranked] * downwards[0]
+        relevance[ranked] = (1 - EVIDENCE_SHARE) * scaled + EVIDENCE_SHARE * downwards
+    return relevance
+
+
+def _searches(hits: Sequence[MemoryHit]) -> list[list[int]]:
+    """The hits whose scores compare. A store that hands out legs scaled its scores within a search, and each namespace
+    was searched apart, as archives and documents are; cosines of a foreign store compare across its searches.
+    """
+    groups: dict[tuple[object, ...], list[int]] = {}
+    for place, hit in enumerate(hits):
+        scaled = "cosine" in hit.scores or "coverage" in hit.scores
+        apart = hit.record.role if hit.record.role in ("archive", "document") else ""
+        groups.setdefault((hit.namespace, apart) if scaled else (), []).append(place)
+    return list(groups.values())
+
+
+def _kinds(hits: Sequence[MemoryHit]) -> list[list[int]]:
+    """Archives, documents and memories, each as sure as its own hits; the built-in reranker compares whole recalls."""
+    groups: dict[str, list[int]] = {}
+    for place, hit in enumerate(hits):
+        role = hit.record.role
+        groups.setdefault(role if role in ("archive", "document") else "", []).append(place)
+    return list(groups.values())
+
+
+def _sure(relevance: Floats, judged: Judged) -> Floats:
+    """The relevances scaled so that the best one is the probability of an answer, where that is known."""
+    best = float(relevance.max(initial=0.0))
+    if judged.probability is None or best <= 0:
+        return relevance
+    scaled: Floats = relevance * (judged.probability / best)
+    return scaled
+
+
+def minmax(scores: Floats) -> Floats:
+    """Scaled to [0, 1] over the scores; all of them 0.5 where they are equal (Source: agent-cli's memory)."""
+    if not len(scores):
+        return scores
+    low, high = float(scores.min()), float(scores.max())
+    return np.full(len(scores), _LEVEL) if high - low < 1e-8 else (scores - low) / (high - low)
+
+
+def sigmoid(scores: Floats) -> Floats:
+    """1 / (1 + exp(-x))."""
+    result: Floats = 1 / (1 + np.exp(-np.clip(scores, -500, 500)))
+    return result
+
+
+def given_relevance(scores: Sequence[float], config: MemoryConfig) -> Floats:
+    """Relevance in [0, 1] from a reranker's scores: as they are, or of logits the sigmoid; ``minmax`` scales them."""
+    raw = np.asarray(scores, np.float64)
+    known = np.isfinite(raw)
+    if not known.all():
+        raw = np.where(known, raw, raw[known].min() if known.any() else 0.0)
+    if config.relevance == "minmax":
+        return minmax(raw)
+    within = bool(((raw >= 0) & (raw <= 1 + _ROUNDING)).all())
+    return np.where(known, np.clip(raw, 0, 1) if within else sigmoid(raw), 0.0)

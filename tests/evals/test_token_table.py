@@ -1,0 +1,26 @@
+"""The table of rarities and means, from any text."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from langmem_plus.evals.token_table import mean_vectors, rarities
+from langmem_plus.providers.embeddings import find_local
+
+
+def test_rare_pieces_weigh_more() -> None:
+    """Each document counts once; what no document holds is rarest; marks are 0."""
+    rarity = rarities([[1, 1, 2], [1], [1, 3]], 5, marks=[0])
+    assert rarity[0] == 0
+    assert rarity[1] < rarity[2] == rarity[3] < rarity[4]
+
+
+def test_means_are_those_of_tokens_and_of_sentences() -> None:
+    """One vector each."""
+    embeddings, missing = find_local()
+    if embeddings is None:
+        pytest.skip(missing)
+    means = mean_vectors(embeddings, ["I moved. To Lyon!", "Tea."])
+    assert means.shape == (2, 384)
+    assert np.allclose(means[1], embeddings.embed(["I moved.", "To Lyon!", "Tea."]).mean(axis=0), atol=1e-3)

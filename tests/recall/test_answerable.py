@@ -1,0 +1,43 @@
+"""How likely an answer is, on an absolute scale."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from langmem_plus.config import MemoryConfig
+from langmem_plus.providers.token_bits import local_token_encoder
+from langmem_plus.recall.answerable import WEIGHTS, probability
+from langmem_plus.recall.built_in import judge
+from langmem_plus.recall.rerank import rerank
+from langmem_plus.records import MemoryHit
+
+NOW = dt.datetime(2026, 3, 1, 12, tzinfo=dt.UTC)
+SAID = ["My dog is called Rex.", "I moved to Lyon in May.", "I drink green tea every morning.", "Bob likes to hike."]
+
+
+@given(st.dictionaries(st.sampled_from(sorted(WEIGHTS)), st.floats(-1, 1), min_size=len(WEIGHTS)))
+def test_probabilities_are_in_bounds(signs: dict[str, float]) -> None:
+    """Whatever was found."""
+    assert 0 <= probability(signs) <= 1
+
+
+@pytest.mark.parametrize("size", [1, 2, 4])
+def test_an_answer_is_likelier_than_none(hit: Callable[..., MemoryHit], size: int) -> None:
+    """In rooms of any size; the best hit's relevance is the probability."""
+    encoder = local_token_encoder()
+    if encoder is None:
+        pytest.skip("the packaged model isn't installed")
+    hits = [hit(text, {"store": 0.5, "cosine": 0.6, "coverage": 0.3}) for text in SAID[:size]]
+    known = judge("What is my dog called?", hits, NOW, encoder, 10).probability
+    other = judge("Which port does the proxy listen on?", hits, NOW, encoder, 10).probability
+    nonsense = judge("flurbin zorblax quux", hits, NOW, encoder, 10).probability
+    assert known is not None and other is not None and nonsense is not None
+    assert known > 0.6 > 0.3 > max(other, nonsense)
+    kept, _ = rerank("What is my dog called?", hits, MemoryConfig(), NOW, encoder=encoder)
+    assert kept[0].record.text == SAID[0]
+    assert kept[0].scores["relevance"] == pytest.approx(known)
