@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from langmem_plus.providers.token_bits import AskedTokens
-from langmem_plus.recall.features import Candidates, sentence_cosines, token_cosines, token_weights
+from langmem_plus.recall.features import Compared
 
 # Of unrelated questions the nearest candidate lies here; it stands in where there are fewer than `_OTHERS` candidates.
 _UNRELATED = 0.28
@@ -23,22 +22,21 @@ WEIGHTS = {"token": 4.5, "gap": 10.0, "tokens": 4.0, "sentence": 5.6}
 BIAS = -7.35
 
 
-def signs(candidates: Candidates, asked: AskedTokens) -> dict[str, float]:
+def signs(compared: Compared) -> dict[str, float]:
     """What tells an answer from its absence, over the candidates.
 
     - token: the best late interaction, in [-1, 1]; gap: by how much it is better than the mean of the ten best.
     - tokens: the same where each token may be found in another candidate.
     - sentence: the cosine of the nearest sentence.
     """
-    cosines = token_cosines(asked, candidates)
-    weights = token_weights(asked, cosines)
+    cosines, weights = compared.tokens, compared.weights
     best = np.sort(cosines @ weights)[::-1][:_OTHERS]
     others = np.concatenate([best, np.full(_OTHERS - len(best), _UNRELATED)])
     return {
         "token": float(best[0]),
         "gap": float(best[0] - others.mean()),
         "tokens": float(cosines.max(axis=0) @ weights),
-        "sentence": float(np.nanmax(sentence_cosines(asked, candidates))),
+        "sentence": float(np.nanmax(compared.sentences)),
     }
 
 

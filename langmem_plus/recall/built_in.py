@@ -15,9 +15,9 @@ from datetime import datetime
 import numpy as np
 import numpy.typing as npt
 
-from langmem_plus.providers.token_bits import AskedTokens, Spoken, TextBits, TokenEncoder
+from langmem_plus.providers.token_bits import Spoken, TextBits, TokenEncoder
 from langmem_plus.recall.answerable import probability, signs
-from langmem_plus.recall.features import Candidates, features
+from langmem_plus.recall.features import Candidates, Compared, compare, features
 from langmem_plus.recall.readings import read
 from langmem_plus.recall.weights import choose_row
 from langmem_plus.records import TURN_ROLES, MemoryHit, MemoryRecord
@@ -60,19 +60,19 @@ def judge(
     if not can_read(question):
         encoder = None
     bits = find_bits(hits, encoder, limit) if encoder is not None else [None] * len(hits)
-    asked = encoder.ask(question) if encoder is not None and any(each is not None for each in bits) else None
-    candidates = make_candidates(hits, bits)
-    return weigh(question, candidates, asked_at, asked)
+    known = encoder is not None and any(each is not None for each in bits)
+    compared = compare(encoder.ask(question), bits) if encoder is not None and known else None
+    return weigh(question, make_candidates(hits), asked_at, compared)
 
 
-def weigh(question: str, candidates: Candidates, asked_at: datetime, asked: AskedTokens | None) -> Judged:
+def weigh(question: str, candidates: Candidates, asked_at: datetime, compared: Compared | None) -> Judged:
     """The features of the candidates, weighed and added up."""
-    found = features(question, candidates, asked_at.date(), asked)
+    found = features(question, candidates, asked_at.date(), compared)
     row = choose_row(found)
     points = {name: weight * found[name] for name, weight in row.weights.items() if name in found and found[name].any()}
     total = np.sum(list(points.values()), axis=0) if points else np.zeros(len(candidates))
     best = float(total.max(initial=0.0)) or 1.0
-    sure = None if asked is None or "msb" not in found else probability(signs(candidates, asked))
+    sure = None if compared is None else probability(signs(compared))
     return Judged(total / best, {name: each / best for name, each in points.items()}, row.name, sure)
 
 
@@ -125,23 +125,20 @@ def speaker(record: MemoryRecord) -> str:
     return name.strip() if isinstance(name, str) else ""
 
 
-def make_candidates(hits: Sequence[MemoryHit], bits: Sequence[TextBits | None]) -> Candidates:
+def make_candidates(hits: Sequence[MemoryHit]) -> Candidates:
     """The arrays that features are made of."""
     records = [hit.record for hit in hits]
     names = [speaker(record) for record in records]
-    turns = np.array([record.role in TURN_ROLES for record in records], bool)
     before, after = neighbours(hits)
     return Candidates(
         texts=[read(record.text) for record in records],
         names=names,
         replies=np.array([r.role == "assistant" and not name for r, name in zip(records, names, strict=True)], bool),
-        turns=turns,
         before=before,
         after=after,
         sessions=sessions(hits),
         days=[record.said_at.date() for record in records],
         cosines=np.array([hit.scores.get("cosine", np.nan) for hit in hits], np.float64),
-        bits=bits,
     )
 
 

@@ -63,24 +63,20 @@ class Candidates:
         texts: what their texts hold, without the speaker's name.
         names: the speaker's name, "" where nobody is named.
         replies: whether an assistant without a name says it.
-        turns: whether it is a turn of a conversation.
         before, after: the place of the turn before and after it, or the number of candidates where that is none.
         sessions: the number of its session, from 0.
         days: when it was said.
         cosines: its vector's cosine to the question's; NaN where there is none.
-        bits: its token bits, None where there are none.
     """
 
     texts: Sequence[Reading]
     names: Sequence[str]
     replies: npt.NDArray[np.bool_]
-    turns: npt.NDArray[np.bool_]
     before: Ints
     after: Ints
     sessions: Ints
     days: Sequence[dt.date]
     cosines: Floats
-    bits: Sequence[TextBits | None]
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -96,20 +92,37 @@ def scale(values: Floats) -> Floats:
     return scaled
 
 
-def features(question: str, candidates: Candidates, asked_on: dt.date, asked: AskedTokens | None) -> dict[str, Floats]:
+@dataclass(frozen=True)
+class Compared:
+    """How near the candidates are to a question by their bits.
+
+    Attributes:
+        tokens: the best cosine of each of the question's tokens in each candidate, shape (candidates, tokens).
+        weights: how much each token counts, summing to 1; all 0 where none says anything.
+        sentences: the cosine of each candidate's best sentence, NaN where there is none.
+    """
+
+    tokens: Floats
+    weights: Floats
+    sentences: Floats
+
+
+def features(
+    question: str, candidates: Candidates, asked_on: dt.date, compared: Compared | None = None
+) -> dict[str, Floats]:
     """Every feature that can be had, each in [0, 1].
 
     Args:
         question: the words to rank by.
         candidates: what they are ranked among, one at least.
         asked_on: the day that spans are counted from.
-        asked: the question's token vectors, None where there is no local model.
+        compared: what their bits say, None where there are none.
     """
     found = {**by_words(question, candidates), **by_cues(question, candidates, asked_on)}
     if np.isfinite(candidates.cosines).any():
         found |= by_vectors(candidates)
-    if asked is not None and any(bits is not None for bits in candidates.bits):
-        found |= by_bits(asked, candidates)
+    if compared is not None:
+        found |= by_bits(compared, candidates)
     return found
 
 
@@ -202,12 +215,22 @@ def by_vectors(candidates: Candidates) -> dict[str, Floats]:
 # token bits
 
 
-def by_bits(asked: AskedTokens, candidates: Candidates) -> dict[str, Floats]:
-    """msb, msS and smax; nothing where no token of the question says anything."""
-    cosines = token_cosines(asked, candidates)
-    weights = token_weights(asked, cosines)
-    if not weights.any():
-        return {}
+def compare(asked: AskedTokens, bits: Sequence[TextBits | None]) -> Compared | None:
+    """Compare a question with the candidates' bits; None where there are none, or no token of it says anything."""
+    nothing = np.empty((0, 0), np.uint8)
+    sentences = [nothing if each is None else each.sentences for each in bits]
+    held = np.array([len(rows) > 0 for rows in sentences], bool)
+    tokens = similarities(asked.tokens, [nothing if each is None else each.tokens for each in bits]).astype(np.float64)
+    weights = token_weights(asked, tokens)
+    if not weights.any() or not held.any():
+        return None
+    best = similarities(asked.sentence[None], sentences)[:, 0].astype(np.float64)
+    return Compared(tokens, weights, np.where(held, best, np.nan))
+
+
+def by_bits(compared: Compared, candidates: Candidates) -> dict[str, Floats]:
+    """msb, msS and smax."""
+    cosines, weights = compared.tokens, compared.weights
     another, answers = _of_another(candidates), _answers(candidates)
     share = np.where(answers > 0, ASKED_SHARE, np.where(another, SAID_SHARE, 0.0))
     in_context = np.maximum(cosines, share[:, None] * _at(cosines, candidates.before))
@@ -216,23 +239,8 @@ def by_bits(asked: AskedTokens, candidates: Candidates) -> dict[str, Floats]:
     return {
         "msb": scale(in_context @ weights),
         "msS": scale((sessions @ weights)[candidates.sessions]),
-        "smax": scale(sentence_cosines(asked, candidates)),
+        "smax": scale(compared.sentences),
     }
-
-
-def token_cosines(asked: AskedTokens, candidates: Candidates) -> Floats:
-    """The best cosine of each of the question's tokens in each candidate, shape (candidates, tokens)."""
-    nothing = np.empty((0, 0), np.uint8)
-    rows = [nothing if bits is None else bits.tokens for bits in candidates.bits]
-    return similarities(asked.tokens, rows).astype(np.float64)
-
-
-def sentence_cosines(asked: AskedTokens, candidates: Candidates) -> Floats:
-    """The cosine of each candidate's best sentence; NaN where there is none."""
-    nothing = np.empty((0, 0), np.uint8)
-    rows = [nothing if bits is None else bits.sentences for bits in candidates.bits]
-    best = similarities(asked.sentence[None], rows)[:, 0].astype(np.float64)
-    return np.where([len(each) > 0 for each in rows], best, np.nan)
 
 
 def token_weights(asked: AskedTokens, cosines: Floats) -> Floats:

@@ -10,11 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from langmem_plus.providers.token_bits import AskedTokens, TextBits
-from langmem_plus.recall.features import Candidates, bm25, by_speaker, features, scale, token_weights
+from langmem_plus.recall.features import Candidates, bm25, by_speaker, compare, features, scale, token_weights
 from langmem_plus.recall.readings import read
 
 DAY = dt.date(2026, 3, 4)
-NOTHING = np.zeros((0, 2), np.uint8)
 
 
 def candidates(texts: list[str], **fields: Any) -> Candidates:
@@ -25,13 +24,11 @@ def candidates(texts: list[str], **fields: Any) -> Candidates:
         "texts": [read(text) for text in texts],
         "names": [""] * count,
         "replies": np.zeros(count, bool),
-        "turns": np.ones(count, bool),
         "before": np.where(places > 0, places - 1, count),
         "after": np.where(places < count - 1, places + 1, count),
         "sessions": np.zeros(count, np.int64),
         "days": [DAY] * count,
         "cosines": np.full(count, np.nan),
-        "bits": [None] * count,
     }
     return Candidates(**{**known, **fields})
 
@@ -39,8 +36,8 @@ def candidates(texts: list[str], **fields: Any) -> Candidates:
 def test_an_answer_is_found_by_its_question() -> None:
     """The question that another speaker asked just before counts as the answer's words; one's own doesn't."""
     texts = ["What is your dog called?", "Rex", "Nice weather"]
-    other = features("dog's name, called?", candidates(texts, names=["Ann", "Bob", "Ann"]), DAY, None)
-    alone = features("dog's name, called?", candidates(texts, names=["Ann", "Ann", "Ann"]), DAY, None)
+    other = features("dog's name, called?", candidates(texts, names=["Ann", "Bob", "Ann"]), DAY)
+    alone = features("dog's name, called?", candidates(texts, names=["Ann", "Ann", "Ann"]), DAY)
     assert other["bQ"][1] > 0 == alone["bQ"][1]
 
 
@@ -50,7 +47,6 @@ def test_a_window_and_a_session_share_their_words() -> None:
         "tea",
         candidates(["green tea", "yes", "no", "hike"], sessions=np.array([0, 0, 0, 1]), before=np.array([4, 0, 1, 4])),
         DAY,
-        None,
     )
     assert found["bW"][1] > found["bW"][3] == 0
     assert found["sB"][2] > found["sB"][3] == 0
@@ -68,17 +64,17 @@ def test_a_named_speaker_counts_where_it_tells_apart() -> None:
 def test_replies_help_the_questions_for_them() -> None:
     """And stand back for all others."""
     both = candidates(["Try Chez Leon", "I like soup"], replies=np.array([True, False]))
-    assert features("Which restaurant did you recommend?", both, DAY, None)["role"].tolist() == [1, 0]
-    assert features("What do I like?", both, DAY, None)["role"].tolist() == [0, 1]
-    assert features("What do I like?", candidates(["soup"]), DAY, None)["role"].tolist() == [0]
+    assert features("Which restaurant did you recommend?", both, DAY)["role"].tolist() == [1, 0]
+    assert features("What do I like?", both, DAY)["role"].tolist() == [0, 1]
+    assert features("What do I like?", candidates(["soup"]), DAY)["role"].tolist() == [0]
 
 
 def test_times_that_are_asked_for() -> None:
     """A date of the question, and a span counted from the day of asking."""
     days = [dt.date(2026, 2, 28), dt.date(2025, 5, 7)]
     two = candidates(["a", "b"], days=days)
-    assert features("what happened last Saturday?", two, DAY, None)["win"].tolist() == [1, 0]
-    assert features("what happened on May 7?", two, DAY, None)["date"].tolist() == [0, 1]
+    assert features("what happened last Saturday?", two, DAY)["win"].tolist() == [1, 0]
+    assert features("what happened on May 7?", two, DAY)["date"].tolist() == [0, 1]
 
 
 def test_a_token_that_all_hold_counts_little() -> None:
@@ -95,8 +91,8 @@ def test_bits_find_the_text_that_holds_the_tokens() -> None:
     asked_signs = (np.unpackbits(signs[:1], axis=1) * 2.0 - 1).astype(np.float32) / 4
     asked = AskedTokens(asked_signs, np.array([8.0], np.float32), asked_signs[0])
     bits = [TextBits(signs[[place]], signs[[place]]) for place in range(3)]
-    given = candidates(["What is it?", "Rex", "no"], names=["Ann", "Bob", "Bob"], bits=bits)
-    found = features("dog", given, DAY, asked)
+    given = candidates(["What is it?", "Rex", "no"], names=["Ann", "Bob", "Bob"])
+    found = features("dog", given, DAY, compare(asked, bits))
     assert found["msb"][0] == 1
     assert found["msb"][1] > found["msb"][2]
     assert found["smax"][0] == 1
@@ -105,15 +101,16 @@ def test_bits_find_the_text_that_holds_the_tokens() -> None:
 def test_a_question_of_which_nothing_says_anything_has_no_bits() -> None:
     """Unknown pieces have no rarity."""
     asked = AskedTokens(np.eye(1, 16, dtype=np.float32), np.zeros(1, np.float32), np.zeros(16, np.float32))
-    bits: list[TextBits | None] = [TextBits(NOTHING, NOTHING)]
-    assert "msb" not in features("ꙮ", candidates(["a"], bits=bits), DAY, asked)
+    some = np.zeros((1, 2), np.uint8)
+    assert compare(asked, [TextBits(some, some)]) is None
+    assert compare(asked, [None]) is None
 
 
 @given(st.lists(st.text(max_size=30), min_size=1, max_size=6), st.text(max_size=40))
 def test_features_are_in_bounds(texts: list[str], question: str) -> None:
     """Whatever is asked of whatever."""
     cosines = np.linspace(-1, 1, len(texts))
-    for name, values in features(question, candidates(texts, cosines=cosines), DAY, None).items():
+    for name, values in features(question, candidates(texts, cosines=cosines), DAY).items():
         assert values.shape == (len(texts),), name
         assert ((values >= 0) & (values <= 1 + 1e-9)).all(), name
 
