@@ -9,13 +9,14 @@ from rich.table import Table
 from rich.text import Text
 
 from langmem_plus.cli.output import console, one_line
+from langmem_plus.evals.probes import NONSENSE, OWN, REMOVED, UNRELATED
 from langmem_plus.evals.write import Halves, Score
 
 Row = Mapping[str, Any]
 _TURNS = {"R@1": "recall@1", "R@5": "recall@5", "R@10": "recall@10", "NDCG@10": "ndcg@10", "MRR": "mrr"}
 _SESSIONS = {"R@5": "session recall@5", "any@5": "session any@5", "all@5": "session all@5"}
 _STAGES = ("retrieve", "rerank", "mmr", "inject", "recall", "again")
-_PROBES = ("nonsense", "unrelated", "evidence removed", "the set's own")
+_PROBES = {NONSENSE: "nonsense", UNRELATED: "unrelated", REMOVED: "removed", OWN: "the set's"}
 _MOST_COLUMNS = 6  # setups that stand beside each other in 80 columns
 _COUNTED = ("samples", "messages", "questions", "entries")
 _NONE = "–"
@@ -27,11 +28,12 @@ def print_recall(result: Mapping[str, Any]) -> None:
     rows: Sequence[Row] = result["rows"]
     _print("turns, % (± half of the 95 % interval)", rows, {title: _percent(name) for title, name in _TURNS.items()})
     sessions = {title: _percent(name) for title, name in _SESSIONS.items()}
-    _print("sessions, %; tokens injected; against bm25", rows, {**sessions, **_COST})
+    _print("sessions, %", rows, sessions)
+    _print("tokens injected; questions that one of it and bm25 answers alone, and McNemar's p", rows, _COST)
     _print_kinds(rows)
     _print_abstention(rows)
     _print_newer(rows)
-    _print("milliseconds, p50 / p95", rows, {stage: _milliseconds(stage) for stage in _STAGES})
+    _print("milliseconds, p50/p95", rows, {stage: _milliseconds(stage) for stage in _STAGES})
     took = result["seconds"]
     console.print(Text(f"took {took['all']:.0f} s, {took['building']:.0f} s of it to build the stores", style="dim"))
     console.print()
@@ -65,7 +67,8 @@ def _table(title: str, columns: Sequence[str], texts: int = 1) -> Table:
         title=Text(title, style="italic"), title_justify="left", box=None, pad_edge=False, header_style="bold"
     )
     for number, name in enumerate(columns):
-        table.add_column(name, justify="left" if number < texts else "right", overflow="fold")
+        is_text = number < texts
+        table.add_column(name, justify="left" if is_text else "right", no_wrap=is_text, overflow="fold")
     return table
 
 
@@ -82,7 +85,7 @@ def _interval(found: Mapping[str, float] | None) -> str:
 def _milliseconds(stage: str) -> Callable[[Row], str]:
     def cell(row: Row) -> str:
         found = row["milliseconds"].get(stage)
-        return f"{_short(found['p50'])} / {_short(found['p95'])}" if found else _NONE
+        return f"{_short(found['p50'])}/{_short(found['p95'])}" if found else _NONE
 
     return cell
 
@@ -131,8 +134,8 @@ def _print_kinds(rows: Sequence[Row]) -> None:
 
 
 def _print_abstention(rows: Sequence[Row]) -> None:
-    columns = ["setup", "asked without an answer", "n", "AUROC", "found nothing", "injected nothing", "at 5 % false"]
-    table = _table("saying nothing, %", columns, texts=2)
+    columns = ["setup", "asked", "n", "AUROC", "not found", "not injected", "at 5 %"]
+    table = _table("answered by nothing, %; at 5 %: where so many answerable ones are refused", columns, texts=2)
     for row in rows:
         found = row["abstention"]
         if not any(probe in found for probe in _PROBES):
@@ -148,7 +151,7 @@ def _print_abstention(rows: Sequence[Row]) -> None:
                 numbers = [f"{100 * share:.1f}" for share in shares]
                 if not silent:
                     numbers[1] = _NONE
-                table.add_row("", probe, str(cells["questions"]), f"{cells['auroc']:.3f}", *numbers)
+                table.add_row("", _PROBES[probe], str(cells["questions"]), f"{cells['auroc']:.3f}", *numbers)
     if table.row_count:
         console.print(table)
         console.print()
@@ -194,8 +197,6 @@ def print_halves(result: Halves) -> None:
     for half, scores in (("even, tuned", result.tuned), ("odd", result.reported)):
         for number, (kind, score) in enumerate(scores.items()):
             table.add_row("" if number else half, kind, *_score_cells(score))
-    for column in table.columns[:2]:
-        column.no_wrap = True
     console.print(table)
     console.print()
 

@@ -9,7 +9,7 @@ from typing import Any
 from langmem_plus.errors import MissingExtraError
 
 _SHOWN = ("recall@5", "recall@10", "ndcg@10", "session recall@5")
-_DPI, _WIDTH, _HEIGHT = 120, 8.0, 4.5
+_DPI, _WIDTH, _HEIGHT = 120, 9.0, 4.5
 
 
 def plot(result: Mapping[str, Any], folder: Path) -> list[Path]:
@@ -65,7 +65,7 @@ def _found(axes: Any, rows: Sequence[Mapping[str, Any]]) -> None:
     axes.set_xticks(range(len(names)), names)
     axes.set_ylabel("% (bars: 95 % interval)")
     axes.set_title("what is found")
-    axes.legend(fontsize="small")
+    axes.legend(fontsize="small", loc="upper left", bbox_to_anchor=(1, 1))
 
 
 def _by_type(axes: Any, rows: Sequence[Mapping[str, Any]]) -> None:
@@ -79,7 +79,7 @@ def _by_type(axes: Any, rows: Sequence[Mapping[str, Any]]) -> None:
     axes.invert_yaxis()
     axes.set_xlabel("recall@5, %")
     axes.set_title("by type of question")
-    axes.legend(fontsize="small")
+    axes.legend(fontsize="small", loc="upper left", bbox_to_anchor=(1, 1))
 
 
 def _tokens(axes: Any, rows: Sequence[Mapping[str, Any]]) -> None:
@@ -103,4 +103,4 @@ def _silence(axes: Any, rows: Sequence[Mapping[str, Any]]) -> None:
     axes.set_xlabel("relevance of the best hit")
     axes.set_ylabel("density")
     axes.set_title(f"telling silence apart ({rows[0]['name']})")
-    axes.legend(fontsize="small")
+    axes.legend(fontsize="small", loc="upper left", bbox_to_anchor=(1, 1))

@@ -35,8 +35,8 @@ REMOVED_QUESTIONS = 150  # questions that are asked once more when their evidenc
 PROTOCOL = (
     "stores are built through MemoryClient.add, one a sample, each thread at its own time; facts are drawn out by "
     "rules and count as the message that they came from",
-    "each question is asked as of its own date through MemoryClient.explain (tokens, times, what is injected) and "
-    "MemoryClient.search with k = fetch_k (the ranking)",
+    "each question is asked in no thread, as of its own date, through MemoryClient.explain (tokens, times, what is "
+    "injected) and MemoryClient.search with k = fetch_k (the ranking)",
     "recall@k: share of the evidence turns among the first k hits; NDCG@10: normalised by all evidence; sessions: the "
     "first 5 different threads among the hits",
     f"intervals: 95 %, {RESAMPLES} resamples of the questions, seed {SEED}",
