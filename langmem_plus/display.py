@@ -23,7 +23,7 @@ ID_LENGTH = 8  # characters of an id; `MemoryClient.get` takes a beginning
 
 _LINE = "1px solid rgba(128,128,128,.35)"
 _CELL = f"text-align:left;vertical-align:top;padding:.25em .8em .25em 0;border-bottom:{_LINE}"
-_BAR = "background:rgba(90,140,220,.4);border-radius:2px;padding:0 .3em;white-space:nowrap;box-sizing:border-box"
+_BLUE = "rgba(90,140,220,.4)"
 _FUNNEL = ("candidates", "relevant", "chosen", "injected")
 _FINAL = ("relevance", "recency", "importance", "total")
 _LEGS = ("words", "dense", "store")
@@ -96,9 +96,10 @@ def bar(value: object, text: str | None = None) -> str:
     """
     if not isinstance(value, int | float) or not math.isfinite(value):
         return "–"
-    width = 100 * min(max(float(value), 0.0), 1.0)
+    share = f"{100 * min(max(float(value), 0.0), 1.0):.0f}%"
     label = f"{value:.2f}" if text is None else escaped(text)
-    return f'<div style="min-width:5em"><div style="{_BAR};width:{width:.0f}%">{label}</div></div>'
+    filled = f"background:linear-gradient(to right,{_BLUE} {share},transparent {share})"
+    return f'<div style="min-width:4.5em;padding:0 .3em;border-radius:2px;white-space:nowrap;{filled}">{label}</div>'
 
 
 def _box(*parts: str) -> str:
@@ -129,7 +130,7 @@ def _id(id: object) -> str:
 def _day(value: Value) -> str:
     """The day on which it was said, as a record tells it."""
     times = sorted(str(value[name]) for name in ("observed_at", "created_at") if value.get(name))
-    return escaped(times[0][:10]) if times else "–"
+    return f'<span style="white-space:nowrap">{escaped(times[0][:10])}</span>' if times else "–"
 
 
 def _marks(value: Value) -> str:

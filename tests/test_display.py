@@ -217,7 +217,7 @@ def test_a_report_as_plain_json_is_shown_too() -> None:
 @pytest.mark.parametrize(("value", "width"), [(0.25, 25), (-3.0, 0), (7, 100)])
 def test_bars_keep_to_their_bounds(value: float, width: int) -> None:
     """A number beyond the bounds is a bar of no or of full width, and says the number."""
-    assert f"width:{width}%" in bar(value)
+    assert f"{width}%,transparent {width}%" in bar(value)
     assert f"{value:.2f}" in bar(value)
 
 
