@@ -24,6 +24,7 @@ PRESETS: dict[str, dict[str, Any]] = {
     "agent-cli": _AGENT_CLI,
     "agent-cli-sigmoid": {**_AGENT_CLI, "relevance": "sigmoid", "score_threshold": 0.35, "versioning": False},
     "theoria": {
+        "reranker": "none",
         "fusion": "rrf",
         "rrf_k": 60,
         "relevance_weight": 1.0,
@@ -34,6 +35,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "max_entries": 200,
     },
     "agent-service": {
+        "reranker": "none",
         "recall_scope": "thread",
         "compress": True,
         "threshold_tokens": 10_000,

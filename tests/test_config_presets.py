@@ -53,6 +53,7 @@ from langmem_plus.presets import PRESETS
         (
             "theoria",
             {
+                "reranker": "none",
                 "fusion": "rrf",
                 "rrf_k": 60,
                 "relevance_weight": 1,
@@ -66,6 +67,7 @@ from langmem_plus.presets import PRESETS
         (
             "agent-service",
             {
+                "reranker": "none",
                 "recall_scope": "thread",
                 "compress": True,
                 "threshold_tokens": 10_000,

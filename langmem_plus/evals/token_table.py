@@ -48,7 +48,7 @@ def read_chitchat() -> list[str]:
 def rarities(documents: Iterable[Sequence[int]], vocabulary: int, marks: Iterable[int] = ()) -> FloatArray:
     """Inverse document frequency of each piece, shape (vocabulary,); 0 for the marks.
 
-    >>> rarities([[0, 1, 1], [0]], 3).round(2).tolist()
+    >>> [round(float(rarity), 2) for rarity in rarities([[0, 1, 1], [0]], 3)]
     [0.18, 0.69, 1.79]
     """
     held, total = np.zeros(vocabulary), 0
