@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-CUES = {"x_num": 0.8, "x_date": 0.8, "firstp": 0.25, "role": 1.5}
+CUES = {"x_num": 0.8, "x_date": 0.8, "firstp": 0.5, "role": 1.5}
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ ROWS = (
         frozenset({"msb", "smax"}),
         {
             "msb": 4.0,
-            "msS": 2.25,
+            "msS": 2.5,
             "smax": 2.0,
             "bQ": 1.0,
             "bW": 0.25,
