@@ -324,10 +324,15 @@ class TextEmbedder:
             raise EmbeddingError(
                 f"the embedder {self.model} gave {str(vector)[:50]!r}, not a list of numbers. No vector was written."
             ) from error
-        if array.ndim != 1 or (self.size is not None and len(array) != self.size) or not np.isfinite(array).all():
+        if array.ndim != 1 or (self.size is not None and len(array) != self.size):
             raise EmbeddingError(
-                f"the embedder {self.model} gave a vector of shape {array.shape}, not ({self.size or 'dims'},) finite "
-                "numbers: set dims to what the model gives. No vector was written."
+                f"the embedder {self.model} gave a vector of shape {array.shape}, not ({self.size or 'dims'},): "
+                "set dims to what the model gives. No vector was written."
+            )
+        if len(odd := array[~np.isfinite(array)]):
+            raise EmbeddingError(
+                f"the embedder {self.model} gave a vector with {odd[0]}, which is no number to compare by: mend it. "
+                "No vector was written."
             )
         length = float(np.linalg.norm(array.astype(np.float64)))
         return (array / length).astype(np.float32) if length else array

@@ -25,7 +25,7 @@ from langmem_plus.store.markdown.entry import Entry
 from langmem_plus.store.markdown.fields import UnreadableFileError
 from langmem_plus.store.markdown.files import Action, Namespace, carried_out
 from langmem_plus.store.markdown.frontmatter import parse, render
-from langmem_plus.store.markdown.layout import RESERVED, SUFFIX, Layout, encode_name, temporary_name
+from langmem_plus.store.markdown.layout import RESERVED, SUFFIX, Closed, Layout, encode_name, temporary_name
 from langmem_plus.store.markdown.namespace import InterruptedBatchError, OpenNamespace
 from langmem_plus.store.markdown.rooms import Rooms
 from langmem_plus.store.markdown.sync import modified_at
@@ -98,10 +98,10 @@ def export(layout: Layout, rooms: Rooms, prefix: Namespace, target: Path) -> Arc
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         with zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive:
-            spaces = [
-                _export_space(archive, rooms, namespace, prefix, report)
-                for namespace, _ in sorted(layout.find_namespaces(prefix))
-            ]
+            closed: Closed = {}
+            found = sorted(layout.find_namespaces(prefix, None, closed))
+            report.left_out.update({str(place): reason for place, reason in closed.items()})
+            spaces = [_export_space(archive, rooms, namespace, prefix, report) for namespace, _ in found]
             manifest = Manifest(user_id=user_id, exported_at=utc_now(), spaces=spaces)
             archive.writestr(_MANIFEST, json.dumps(manifest.model_dump(mode="json"), indent=1))
         temporary.replace(target)

@@ -11,7 +11,7 @@ from langmem_plus.store.markdown.entry import Entry
 from langmem_plus.store.markdown.fields import UnreadableFileError
 from langmem_plus.store.markdown.frontmatter import parse
 from langmem_plus.store.markdown.index import Index, Row
-from langmem_plus.store.markdown.layout import LIVE_FOLDERS, SUFFIX
+from langmem_plus.store.markdown.layout import LIVE_FOLDERS, SUFFIX, Closed
 from langmem_plus.store.markdown.namespace import OpenNamespace
 from langmem_plus.store.markdown.sync import modified_at, scan
 
@@ -32,10 +32,14 @@ class HeldFile:
 
 
 def read_contents(room: OpenNamespace) -> list[HeldFile]:
-    """All files of a namespace, by their paths; the caller holds it. What the index knows isn't read again."""
+    """All files of a namespace, by their paths, and the folders that can't be read; the caller holds it. What the index
+    knows isn't read again.
+    """
     room.look_again()
     rows = room.use(_rows) if room.count() else {}
-    return [_held(room, path, rows.get(path)) for path in sorted(scan(room.folder, tidy=False))]
+    closed: Closed = {}
+    held = [_held(room, path, rows.get(path)) for path in sorted(scan(room.folder, tidy=False, closed=closed))]
+    return held + [HeldFile(str(place.relative_to(room.folder)), None, reason) for place, reason in closed.items()]
 
 
 def _rows(index: Index) -> dict[str, Row]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal, TypeAlias, TypeVar
 
@@ -34,6 +35,8 @@ from langmem_plus.store.markdown.searching import fields_of, forget, listing, ra
 from langmem_plus.store.markdown.sweeping import Reads, Sweeper
 from langmem_plus.store.markdown.walks import Walks
 from langmem_plus.store.search import Floats
+
+logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 Expected: TypeAlias = Mapping[str, Mapping[str, Any] | None]
@@ -183,6 +186,13 @@ class Engine:
         self, batch: Batch, vectors: Mapping[str, Floats], condition: tuple[Namespace, Expected] | None = None
     ) -> bool:
         """Write all, or nothing where the condition isn't met; whether it was written."""
+        if not self._layout.entries.is_dir():
+            logger.warning(
+                "the memory folder %r was moved or removed while it was in use: what is written from now on begins a new "
+                "one there",
+                str(self._layout.root),
+            )
+            self._layout.create()
         touched = {*batch.writes, *([condition[0]] if condition else [])}
         with self.rooms.locked(touched) as rooms:
             if interrupted := next((room.namespace for room in rooms if room.is_interrupted()), None):

@@ -10,12 +10,12 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from langmem_plus.erasure import Choose, EraseReceipt, Erasure, kind_of
-from langmem_plus.errors import InvalidValueError
+from langmem_plus.errors import InvalidValueError, StoreError
 from langmem_plus.store.markdown.contents import HeldFile, newest, other_files, read_contents
-from langmem_plus.store.markdown.erasing import Step, begin, drop, end, finish, remove_file, remove_tree
+from langmem_plus.store.markdown.erasing import Step, begin, discard, drop, end, finish, remove_file, remove_tree
 from langmem_plus.store.markdown.files import Namespace
 from langmem_plus.store.markdown.frontmatter import render
-from langmem_plus.store.markdown.layout import LABEL_FILE, Layout, namespace_id, role_of
+from langmem_plus.store.markdown.layout import LABEL_FILE, Closed, Layout, namespace_id, role_of
 from langmem_plus.store.markdown.locks import ProcessLock
 from langmem_plus.store.markdown.namespace import InterruptedBatchError, OpenNamespace
 from langmem_plus.store.markdown.planning import later_than
@@ -152,35 +152,58 @@ def _erase_below(layout: Layout, rooms: Rooms, prefix: Namespace, receipt: Erase
         found = {namespace for namespace, _ in layout.find_namespaces(prefix)}
         if number and not found:
             break
-        todo = sorted({prefix, *found})
-        journal = begin(layout, todo, None, history=history)
-        for namespace in todo:
-            with rooms.locked([namespace]) as (room,):
-                _note(room, receipt)
-                finish(layout, journal, room, receipt)
-            drop(layout, room, receipt)
-        end(layout, journal, receipt)
+        _erase_all_of(layout, rooms, sorted({prefix, *found}), receipt, history)
     else:
         receipt.miss(f"{layout.folder(prefix)}: somebody keeps writing there; stop them and erase again")
-    _clear_folder(layout, prefix, receipt)
+    _clear_folder(layout, rooms, prefix, receipt)
     for file in _orphans(layout):
         receipt.count("database")
         remove_file(file, receipt)
 
 
+def _erase_all_of(
+    layout: Layout, rooms: Rooms, namespaces: list[Namespace], receipt: EraseReceipt, history: bool
+) -> None:
+    """Erase namespaces whole. What fails before anything went fails as a whole; later, it is made up for at their next
+    use, and noted.
+    """
+    journal, done = begin(layout, namespaces, None, history=history), 0
+    try:
+        for namespace in namespaces:
+            with rooms.locked([namespace]) as (room,):
+                _note(room, receipt)
+                finish(layout, journal, room, receipt)
+            done += 1
+            drop(layout, room, receipt)
+    except (OSError, StoreError) as error:
+        if not done:
+            journal.unlink(missing_ok=True)
+            raise StoreError(f"{namespaces[0]} can't be erased ({error}); nothing was removed.") from error
+        receipt.miss(f"{namespaces[done]}: {error}; when that is mended, it goes at its next use")
+    else:
+        end(layout, journal, receipt)
+
+
 def _note(room: OpenNamespace, receipt: EraseReceipt) -> None:
     """Count the files that are about to go."""
-    for path in sorted(scan(room.folder, tidy=False)):
+    closed: Closed = {}
+    for path in sorted(scan(room.folder, tidy=False, closed=closed)):
         receipt.count(role_of(PurePosixPath(path)) or "item")
         receipt.count("file")
         receipt.paths.append(str(room.folder / path))
 
 
-def _clear_folder(layout: Layout, prefix: Namespace, receipt: EraseReceipt) -> None:
+def _clear_folder(layout: Layout, rooms: Rooms, prefix: Namespace, receipt: EraseReceipt) -> None:
     """Remove what is left below the prefix and isn't a memory, and the folders above it that are empty now."""
-    folder = layout.folder(prefix)
-    if not any(layout.find_namespaces(prefix)):
+    folder, closed = layout.folder(prefix), Closed()
+    if not any(layout.find_namespaces(prefix, None, closed)) and folder not in closed:
         remove_tree(folder, receipt)
+    for place, reason in closed.items():
+        if place.exists():
+            receipt.miss(f"{place}: it can't be read ({reason}); make it readable and erase again")
+            if namespace := layout.namespace_of(place):
+                with rooms.locked([namespace]) as (room,):
+                    discard(room, receipt)
     for parent in (folder, *folder.parents):
         if parent == layout.entries or layout.entries not in parent.parents:
             break
@@ -192,7 +215,10 @@ def _clear_folder(layout: Layout, prefix: Namespace, receipt: EraseReceipt) -> N
 
 def _orphans(layout: Layout) -> Iterator[Path]:
     """Databases and markers of namespaces whose files somebody removed by hand: nobody can tell whose they were."""
-    living = {namespace_id(namespace) for namespace, _ in layout.find_namespaces()}
+    closed: Closed = {}
+    living = {namespace_id(namespace) for namespace, _ in layout.find_namespaces((), None, closed)}
+    if closed:  # what lies there may be theirs
+        return
     for folder in (layout.index, layout.vectors, layout.pending):
         for path in sorted(folder.iterdir()) if folder.is_dir() else ():
             name = path.name.split(".")[0]

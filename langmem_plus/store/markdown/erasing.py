@@ -25,6 +25,7 @@ from langmem_plus.store.markdown.forgetting import forget_in_history
 from langmem_plus.store.markdown.index import Index
 from langmem_plus.store.markdown.layout import RESERVED, Layout, is_temporary, namespace_id
 from langmem_plus.store.markdown.namespace import OpenNamespace
+from langmem_plus.store.markdown.owners import is_gone, this_owner
 
 logger = logging.getLogger(__name__)
 
@@ -55,7 +56,7 @@ def begin(
         StoreError: it can't be written, so nothing is erased.
     """
     journal = layout.journal / f"{uuid.uuid4().hex}{_ENDING}"
-    more = {"keys": sorted(keys), "history": history}
+    more = {"keys": sorted(keys), "history": history, "owner": this_owner("")}
     lines = map(json.dumps, ([list(namespace) for namespace in namespaces], steps, more))
     write_file(journal, "".join(f"{line}\n" for line in lines).encode(), durable=True)
     return journal
@@ -98,6 +99,13 @@ def forget(layout: Layout, intent: Path, receipt: EraseReceipt) -> None:
 def is_erasure(journal: Path) -> bool:
     """Whether a journal holds the intent of an erasure."""
     return journal.name.endswith(_ENDING)
+
+
+def is_left(journal: Path) -> bool:
+    """Whether who began an erasure is gone, as far as anybody can tell: a crash left it."""
+    lines = _read_lines(journal)
+    more = _loads(lines[2]) if lines and len(lines) > 2 else None
+    return isinstance(more, dict) and is_gone(more.get("owner"))
 
 
 def finish(layout: Layout, journal: Path, room: OpenNamespace, receipt: EraseReceipt) -> None:
@@ -166,7 +174,13 @@ def remove_tree(folder: Path, receipt: EraseReceipt) -> None:
     if folder.is_symlink():
         remove_file(folder, receipt)
         return
-    for parent, folders, files in os.walk(folder, topdown=False):
+
+    def closed(error: OSError) -> None:
+        if not isinstance(error, FileNotFoundError):
+            reason = f"it can't be read ({error.strerror or error}); make it readable and erase again"
+            receipt.miss(f"{error.filename}: {reason}")
+
+    for parent, folders, files in os.walk(folder, topdown=False, onerror=closed):
         links = [name for name in folders if (Path(parent) / name).is_symlink()]
         for name in (*files, *links):
             remove_file(Path(parent) / name, receipt)
@@ -189,7 +203,7 @@ def _remove_all(layout: Layout, room: OpenNamespace, receipt: EraseReceipt) -> N
         for file in list(room.folder.iterdir()):
             if is_temporary(file.name):
                 remove_file(file, receipt)
-    _discard(room, receipt)
+    discard(room, receipt)
     shutil.rmtree(layout.pending / namespace_id(room.namespace), ignore_errors=True)
 
 
@@ -206,10 +220,10 @@ def _clean_databases(layout: Layout, room: OpenNamespace, receipt: EraseReceipt)
         receipt.count("vector", room.use(lambda index: _clean(layout, room, index)))
     except (StoreError, OSError, _InUseError) as error:
         logger.warning("the index of %s can't be cleaned (%s), so it is built anew", room.namespace, error)
-        _discard(room, receipt)
+        discard(room, receipt)
     else:
         if room.use(lambda index: index.in_memory):
-            _discard(room, receipt)
+            discard(room, receipt)
 
 
 def _clean(layout: Layout, room: OpenNamespace, index: Index) -> int:
@@ -230,7 +244,8 @@ def _clean(layout: Layout, room: OpenNamespace, index: Index) -> int:
     return max(vectors, 0)
 
 
-def _discard(room: OpenNamespace, receipt: EraseReceipt) -> None:
+def discard(room: OpenNamespace, receipt: EraseReceipt) -> None:
+    """Remove a namespace's databases, or note why that can't be."""
     try:
         room.discard()
     except OSError as error:

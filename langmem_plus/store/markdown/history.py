@@ -88,7 +88,7 @@ class History:
         start = len(str(self._room.folder)) + 1
         paths = {row.path} if row else set()
         for folder in sorted(RESERVED):
-            for found in walk_files(self._room.folder / folder):
+            for found in walk_files(self._room.folder / folder, closed={}):
                 if name in found.name and is_memory_file(found.name):
                     paths.add(PurePosixPath(found.path[start:].replace("\\", "/")).as_posix())
         for path in sorted(paths):

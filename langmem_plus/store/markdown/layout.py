@@ -7,6 +7,7 @@ no normal form and no case changes it), and none equals a role folder.
 from __future__ import annotations
 
 import contextlib
+import errno
 import functools
 import hashlib
 import os
@@ -39,6 +40,11 @@ _MAX_PATH_BYTES = 3700
 
 Seen = dict[str, tuple[int, int]]
 """The folders that were looked at, each with its inode and the time of its last change in nanoseconds."""
+
+Closed = dict[Path, str]
+"""What can't be read and may hold memories, each with the reason."""
+# Errors that stay until somebody mends something; others may pass.
+_LASTING = (errno.EACCES, errno.EPERM, errno.ELOOP, errno.ENAMETOOLONG)
 
 _LITERAL = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_-@%+=,")
 _HASHED = "~~"
@@ -181,28 +187,32 @@ class Layout:
         return any((folder / room).is_dir() and _has_file(folder / room, {}) for room in RESERVED)
 
     def find_namespaces(
-        self, prefix: tuple[str, ...] = (), seen: Seen | None = None
+        self, prefix: tuple[str, ...] = (), seen: Seen | None = None, closed: Closed | None = None
     ) -> Iterator[tuple[tuple[str, ...], bool]]:
         """The namespaces at and below a prefix whose folders hold files, in no order.
 
         Args:
             prefix: the labels that they begin with.
             seen: is given each folder that was looked at.
+            closed: is given what can't be read; without it, that is passed over.
 
         Yields:
             The namespace, and whether a file lies outside of ``deleted/``, so that it certainly holds an item.
         """
         start = self.folder(prefix)
-        yield from _walk(start, prefix, frozenset(), {} if seen is None else seen)
+        yield from _walk(start, prefix, frozenset(), {} if seen is None else seen, {} if closed is None else closed)
 
 
 def _walk(
-    folder: Path, namespace: tuple[str, ...], above: frozenset[tuple[int, int]], seen: Seen
+    folder: Path, namespace: tuple[str, ...], above: frozenset[tuple[int, int]], seen: Seen, closed: Closed
 ) -> Iterator[tuple[tuple[str, ...], bool]]:
     try:
         stat = note(folder, seen)
         listing = os.scandir(folder)
-    except OSError:  # it isn't there, or isn't for us to read
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    except OSError as error:
+        closed[folder] = reason_of(error)
         return
     here = (stat.st_dev, stat.st_ino)
     if here in above:
@@ -210,17 +220,32 @@ def _walk(
     rooms: set[str] = set()
     with listing as children:
         for child in children:
-            if child.name.startswith(".") or not child.is_dir():
+            if child.name.startswith(".") or not _is_folder(child, closed):
                 continue
             if child.name in RESERVED:
                 rooms.add(child.name)
                 continue
             label = _read_label(Path(child.path))
             if label is not None:
-                yield from _walk(Path(child.path), (*namespace, label), above | {here}, seen)
+                yield from _walk(Path(child.path), (*namespace, label), above | {here}, seen, closed)
+            elif child.name.startswith(_HASHED):
+                closed[Path(child.path)] = f"its {LABEL_FILE!r}, which tells whose it is, can't be read"
     live = any(_has_file(folder / room, seen) for room in rooms - {DELETED})
     if namespace and (live or (DELETED in rooms and _has_file(folder / DELETED, seen))):
         yield namespace, live
+
+
+def _is_folder(entry: os.DirEntry[str], closed: Closed) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError as error:  # a link that leads in a circle, or to where nobody may look
+        closed[Path(entry.path)] = reason_of(error)
+        return False
+
+
+def reason_of(error: OSError) -> str:
+    """Why something can't be read, in the system's words."""
+    return error.strerror or str(error)
 
 
 def note(folder: Path, seen: Seen) -> os.stat_result:
@@ -254,12 +279,14 @@ def _read_label(folder: Path) -> str | None:
     return None if label is None or "." in label or "\0" in label else label
 
 
-def walk_files(folder: Path, seen: Seen | None = None) -> Iterator[os.DirEntry[str]]:
-    """The files in a folder and the folders below it, hidden folders left out; links are followed to files alone.
+def walk_files(folder: Path, seen: Seen | None = None, closed: Closed | None = None) -> Iterator[os.DirEntry[str]]:
+    """The files in a folder and the folders below it, hidden folders left out; links are followed to files alone. What
+    a link leads to may be unreadable.
 
     Args:
         folder: where to begin.
         seen: is given each folder that was looked at.
+        closed: is given the folders that can't be read until somebody mends that; without it, they raise.
 
     Raises:
         OSError: a folder is there and can't be read.
@@ -270,13 +297,25 @@ def walk_files(folder: Path, seen: Seen | None = None) -> Iterator[os.DirEntry[s
         listing = os.scandir(folder)
     except (FileNotFoundError, NotADirectoryError):
         return
+    except OSError as error:
+        if closed is None or error.errno not in _LASTING:
+            raise
+        closed[folder] = reason_of(error)
+        return
     with listing as entries:
         for entry in entries:
             if not entry.is_dir(follow_symlinks=False):
-                if entry.is_file():
+                if _may_be_file(entry):
                     yield entry
             elif not entry.name.startswith("."):
-                yield from walk_files(Path(entry.path), seen)
+                yield from walk_files(Path(entry.path), seen, closed)
+
+
+def _may_be_file(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_file()
+    except OSError:  # a link that leads in a circle, or to where nobody may look
+        return True
 
 
 def is_memory_file(name: str) -> bool:

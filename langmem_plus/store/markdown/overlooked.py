@@ -39,10 +39,17 @@ def find_overlooked(layout: Layout) -> Iterator[tuple[Path, str, str]]:
         misplaced = _misplaced(layout, folder, parts)
         for file in sorted(files):
             path = folder / file
-            if is_memory_file(file) and misplaced is not None and path.is_file():
+            if is_memory_file(file) and misplaced is not None and _is_file(path):
                 yield path, *misplaced
-            elif _is_note(file, in_room=not RESERVED.isdisjoint(parts)) and path.is_file():
+            elif _is_note(file, in_room=not RESERVED.isdisjoint(parts)) and _is_file(path):
                 yield path, "its name isn't that of a memory", f"Rename it to {_better(file)!r}, or move it away."
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # a link to where nobody may look
+        return False
 
 
 def _misplaced(layout: Layout, folder: Path, parts: tuple[str, ...]) -> tuple[str, str] | None:

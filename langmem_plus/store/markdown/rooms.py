@@ -101,13 +101,16 @@ class Rooms:
                     room.look_again()
 
     def _finish_erasure(self, journal: Path, touched: Collection[Namespace]) -> None:
-        receipt = EraseReceipt()
+        receipt, left = EraseReceipt(), erasing.is_left(journal)
         for namespace in touched:  # one after another: a user may have more of them than files can be open
             with self.locked([namespace]) as (room,):
                 erasing.finish(self._layout, journal, room, receipt)
             erasing.drop(self._layout, room, receipt)
         erasing.end(self._layout, journal, receipt)
-        logger.warning("finished an erasure in %s that a crash had interrupted", touched)
+        if left:
+            logger.warning("finished an erasure in %s that a crash had interrupted", touched)
+        else:  # whoever comes by helps: nobody is to see half of it
+            logger.debug("helped with an erasure in %s that is under way", touched)
         for missed in receipt.unreached:
             logger.error("the erasure in %s is incomplete: %s", touched, missed)
 

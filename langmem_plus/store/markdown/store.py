@@ -38,7 +38,7 @@ from langmem_plus.store.markdown.expiring import Expiry
 from langmem_plus.store.markdown.files import Namespace
 from langmem_plus.store.markdown.history import History
 from langmem_plus.store.markdown.indexing import DEFAULT, Default, Indexing
-from langmem_plus.store.markdown.layout import Layout
+from langmem_plus.store.markdown.layout import Closed, Layout
 from langmem_plus.store.markdown.overlooked import find_overlooked
 from langmem_plus.store.markdown.owners import this_owner
 from langmem_plus.store.markdown.sweeping import finish, sweep
@@ -306,10 +306,14 @@ class MarkdownStore(BaseStore):
         return self._engine.settled(lambda: History(self._layout, room).of(key))
 
     def unreadable(self) -> dict[Path, str]:
-        """The files that are left out: they can't be read, or another has the same id; each with the reason."""
-        rooms = self._engine.below(())
+        """The files that are left out: they can't be read, or another has the same id; each with the reason. So are
+        folders that can't be read.
+        """
+        closed: Closed = {}
+        namespaces = sorted(self._layout.find_namespaces((), None, closed))
+        rooms = [self._engine.room(namespace) for namespace, _ in namespaces]
         found = self._engine.settled(lambda: [(room, room.unreadable()) for room in rooms])
-        return {room.folder / path: reason for room, files in found for path, reason in files.items()}
+        return {**closed, **{room.folder / path: reason for room, files in found for path, reason in files.items()}}
 
     def overlooked(self) -> dict[Path, tuple[str, str]]:
         """The files that a person may have meant for memories and that nobody reads, each with why and what to do."""

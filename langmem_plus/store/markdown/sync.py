@@ -17,7 +17,14 @@ from langmem_plus.store.markdown.fields import UnreadableFileError
 from langmem_plus.store.markdown.files import Namespace, Stamp
 from langmem_plus.store.markdown.frontmatter import parse
 from langmem_plus.store.markdown.index import DUPLICATE, REMOVED, UNREADABLE, Index
-from langmem_plus.store.markdown.layout import RESERVED, is_memory_file, is_temporary, walk_files
+from langmem_plus.store.markdown.layout import (
+    RESERVED,
+    Closed,
+    is_memory_file,
+    is_temporary,
+    reason_of,
+    walk_files,
+)
 from langmem_plus.store.markdown.windows import write_windows
 
 logger = logging.getLogger(__name__)
@@ -40,25 +47,62 @@ class _Read:
         return self.entry.updated_at, self.stamp.mtime, self.path
 
 
-def scan(folder: Path, *, tidy: bool) -> dict[str, Stamp]:
+def scan(folder: Path, *, tidy: bool, closed: Closed) -> dict[str, Stamp]:
     """Every Markdown file of a namespace, by its path below the namespace's folder. With ``tidy``, what dead writers
     left half-written is removed: the caller holds the lock, so no writer lives.
 
+    Args:
+        folder: the namespace's folder.
+        tidy: whether to remove what is half-written.
+        closed: is given the folders that can't be read until somebody mends that.
+
     Raises:
-        OSError: a folder can't be read, so nothing can be said about its files.
+        OSError: a folder can't be read just now, so nothing can be said about its files.
     """
     found: dict[str, Stamp] = {}
     start = len(str(folder)) + 1
-    for name in (None, *sorted(RESERVED)):
-        for entry in walk_files(folder / name) if name else _beside(folder):
+    for entry in _beside(folder, closed):
+        _tidy(entry, tidy=tidy)
+    for name in sorted(RESERVED) if folder not in closed else ():
+        for entry in walk_files(folder / name, closed=closed):
             if is_memory_file(entry.name):
                 try:
-                    found[to_posix(entry.path[start:])] = Stamp.of(entry.stat())
+                    found[to_posix(entry.path[start:])] = Stamp.of(_look_at(entry))
                 except FileNotFoundError:  # removed between the listing and the look
                     continue
-            elif tidy and is_temporary(entry.name):
-                with contextlib.suppress(OSError):
-                    Path(entry.path).unlink()
+            else:
+                _tidy(entry, tidy=tidy)
+    return found
+
+
+def _look_at(entry: os.DirEntry[str]) -> os.stat_result:
+    """What is known of a file; of a link that leads nowhere readable, what is known of the link."""
+    try:
+        return entry.stat()
+    except FileNotFoundError:
+        raise
+    except OSError:
+        return entry.stat(follow_symlinks=False)
+
+
+def _tidy(entry: os.DirEntry[str], *, tidy: bool) -> None:
+    if tidy and is_temporary(entry.name):
+        with contextlib.suppress(OSError):
+            Path(entry.path).unlink()
+
+
+def _scan_with_closed(folder: Path, known: Mapping[str, Stamp], *, tidy: bool) -> dict[str, Stamp]:
+    """As `scan`, with the folders that can't be read as if they were files, to be named, and with what the index knows
+    of their files: it stands until they can be read again.
+    """
+    closed: Closed = {}
+    found = scan(folder, tidy=tidy, closed=closed)
+    for place in closed:
+        path = to_posix(str(place.relative_to(folder)))
+        below = "" if path == "." else f"{path}/"
+        found.update({name: stamp for name, stamp in known.items() if name.startswith(below) and name != path})
+        with contextlib.suppress(OSError):
+            found[path] = Stamp.of(place.lstat())
     return found
 
 
@@ -67,12 +111,15 @@ def to_posix(path: str) -> str:
     return path if os.sep == "/" else path.replace(os.sep, "/")
 
 
-def _beside(folder: Path) -> list[os.DirEntry[str]]:
+def _beside(folder: Path, closed: Closed) -> list[os.DirEntry[str]]:
     """What lies in the namespace's folder itself: no memories, but what was being written there."""
     try:
         with os.scandir(folder) as entries:
             return [entry for entry in entries if is_temporary(entry.name)]
     except (FileNotFoundError, NotADirectoryError):
+        return []
+    except PermissionError as error:
+        closed[folder] = reason_of(error)
         return []
 
 
@@ -86,7 +133,8 @@ def bring_in_step(index: Index, folder: Path, namespace: Namespace, fields: Sequ
     Raises:
         OSError: a folder can't be read; the index is as it was.
     """
-    on_disk, known = scan(folder, tidy=not index.in_memory), index.paths()
+    known = index.paths()
+    on_disk = _scan_with_closed(folder, known, tidy=not index.in_memory)
     if on_disk == known:  # told at once, however many there are
         return False
     changed = {path for path, stamp in on_disk.items() if known.get(path) != stamp}

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 import time
 from collections import OrderedDict
 
 from langmem_plus.store.markdown.files import Namespace
-from langmem_plus.store.markdown.layout import Layout, Seen
+from langmem_plus.store.markdown.layout import Closed, Layout, Seen
+
+logger = logging.getLogger(__name__)
 
 _KEPT, _LARGEST = 1000, 20_000  # prefixes that are remembered, and the most folders of one of them
 # A folder that changed within so many nanoseconds may change again without its time telling. Some file systems count
@@ -27,6 +30,7 @@ class Walks:
         self._layout = layout
         self._known: OrderedDict[Namespace, tuple[list[Namespace], Seen]] = OrderedDict()
         self._lock = threading.Lock()
+        self._told: Closed = {}
 
     def forked(self) -> None:
         """In a forked child: a thread of the parent may have held the lock."""
@@ -38,10 +42,15 @@ class Walks:
         if known is not None and all(_state(folder) == state for folder, state in known[1].items()):
             return known[0]
         seen: Seen = {}
-        found = sorted(namespace for namespace, _ in self._layout.find_namespaces(prefix, seen))
+        closed: Closed = {}
+        found = sorted(namespace for namespace, _ in self._layout.find_namespaces(prefix, seen, closed))
         with self._lock:
+            for place, reason in closed.items():
+                if self._told.get(place) != reason:
+                    self._told[place] = reason
+                    logger.warning("the folder %r can't be read (%s): nothing in it is found", str(place), reason)
             self._known.pop(prefix, None)
-            if seen and len(seen) <= _LARGEST and _is_settled(seen):
+            if seen and not closed and len(seen) <= _LARGEST and _is_settled(seen):
                 self._known[prefix] = found, seen
                 while len(self._known) > _KEPT:
                     self._known.popitem(last=False)
