@@ -188,8 +188,7 @@ class Engine:
         """Write all, or nothing where the condition isn't met; whether it was written."""
         if not self._layout.entries.is_dir():
             logger.warning(
-                "the memory folder %r was moved or removed while it was in use: what is written from now on begins a new "
-                "one there",
+                "the memory folder %r was moved or removed while it was in use: what is written now begins a new one",
                 str(self._layout.root),
             )
             self._layout.create()
