@@ -23,6 +23,7 @@ from langmem_plus.providers.onnx_runtime import check_sha256, open_session, open
 from langmem_plus.tokens import encodable
 
 MAX_TOKENS = 256  # what sentence-transformers gives this model to read; the rest of a longer text is not seen
+QUERIES_KEPT = 64  # about 20 kB each
 FORWARD_TEXTS = 16  # texts in one forward pass: on one thread larger passes are no faster, and take more memory
 REINSTALL = "Run: pip install --force-reinstall 'langmem-plus[local]'"
 DATA = Path(__file__).parent.parent / "data" / "minilm"
@@ -101,6 +102,7 @@ class LocalEmbeddings(Embeddings):
         self.dims = files.dims
         self._lock = threading.Lock()
         self._loaded: tuple[Any, Any] | None = None
+        self._asked: dict[str, TokenVectors] = {}
 
     @functools.cached_property
     def model_id(self) -> str:
@@ -146,7 +148,27 @@ class LocalEmbeddings(Embeddings):
 
     def embed_query(self, text: str) -> list[float]:
         """The vector of one text; a question and a statement are embedded alike."""
-        return self.embed_documents([text])[0]
+        try:
+            vector: list[float] = self.read_query(text).vector.tolist()
+        except ConfigError:  # a model that gives no tokens, or doesn't load, which this then says
+            return self.embed_documents([text])[0]
+        return vector
+
+    def read_query(self, text: str) -> TokenVectors:
+        """As `read_tokens`, of one text. The last ones are remembered: a search and its reranking read a question once.
+
+        Raises:
+            ConfigError: as there.
+        """
+        with self._lock:
+            known = self._asked.pop(text, None)
+        found = known or self.read_tokens([text])[0]
+        self.dims = self.dims or len(found.vector)
+        with self._lock:
+            self._asked[text] = found
+            while len(self._asked) > QUERIES_KEPT:
+                del self._asked[next(iter(self._asked))]
+        return found
 
     def _forward(
         self, texts: Sequence[str]

@@ -146,7 +146,7 @@ class TokenEncoder:
         """A question's token vectors."""
         found = self._questions.get(question)
         if found is None:
-            read = self.embeddings.read_tokens([question])[0]
+            read = self.embeddings.read_query(question)
             found = AskedTokens(
                 _unit(read.tokens - self.table.mean),
                 self.table.rarity[read.ids],

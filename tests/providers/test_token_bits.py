@@ -44,6 +44,10 @@ class Letters:
         ids = [np.array([min(ord(letter), 127) for letter in text], np.int64) for text in texts]
         return [TokenVectors(self.vectors[each].mean(axis=0), each, self.vectors[each]) for each in ids]
 
+    def read_query(self, text: str) -> TokenVectors:
+        """The same of one text."""
+        return self.read_tokens([text])[0]
+
 
 @pytest.fixture
 def letters() -> Letters:
@@ -138,6 +142,17 @@ def test_the_table_that_ships_is_the_models() -> None:
     assert table.mean.shape == table.sentence_mean.shape == (384,)
     assert table.rarity[[0, 100, 101, 102, 103]].tolist() == [0] * 5
     assert np.isfinite(table.rarity).all()
+
+
+def test_a_search_and_its_reranking_read_a_question_once() -> None:
+    """The vector is the one that the embedder gives to texts, and a second look costs nothing."""
+    encoder = local_token_encoder()
+    if encoder is None:
+        pytest.skip("the packaged model isn't installed")
+    question = "Where does the red fox sleep?"
+    vector = encoder.embeddings.embed_query(question)
+    assert np.allclose(vector, encoder.embeddings.embed_documents([question])[0], atol=1e-6)
+    assert encoder.embeddings.read_query(question) is encoder.embeddings.read_query(question)
 
 
 def test_a_setting_goes_without() -> None:
