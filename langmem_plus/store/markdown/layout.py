@@ -228,7 +228,7 @@ def _walk(
             label = _read_label(Path(child.path))
             if label is not None:
                 yield from _walk(Path(child.path), (*namespace, label), above | {here}, seen, closed)
-            elif child.name.startswith(_HASHED):
+            elif child.name.startswith(_HASHED) and _has_file(Path(child.path), {}):
                 closed[Path(child.path)] = f"its {LABEL_FILE!r}, which tells whose it is, can't be read"
     live = any(_has_file(folder / room, seen) for room in rooms - {DELETED})
     if namespace and (live or (DELETED in rooms and _has_file(folder / DELETED, seen))):

@@ -161,3 +161,15 @@ def test_a_folder_that_was_moved_away_is_told(
     (told,) = caplog.records
     assert str(root) in told.message and "moved or removed" in told.message
     assert sorted(item.key for item in filled.search(ALICE, query="tea")) == ["new", "newer"]
+
+
+def test_a_folder_whose_label_is_lost_is_named(store: MarkdownStore, root: Path) -> None:
+    """Nobody can tell whose it is; one without any memory is of no interest."""
+    long = ("memories", "x" * 200)
+    store.put(long, "k", {"text": "green tea"})
+    folder = store.path_of(long, "k").parent.parent  # type: ignore[union-attr]
+    (folder / ".label").write_bytes(b"")
+    (folder.parent / f"~~{0:064x}").mkdir()
+    assert list(store.unreadable()) == [folder]
+    store.put(long, "k", {"text": "black tea"})
+    assert store.unreadable() == {}
