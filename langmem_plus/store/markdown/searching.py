@@ -8,7 +8,7 @@ import heapq
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 from langgraph.store.base import SearchItem, SearchOp
@@ -102,26 +102,6 @@ def ranking(
     return answer.items
 
 
-class _Place(Protocol):
-    """Where a search finds something: a visit, or a namespace that is visited anew for each question."""
-
-    namespace: Namespace
-
-    def search(
-        self,
-        terms: Sequence[str],
-        query: Floats | None,
-        condition: Mapping[str, Any] | None,
-        *,
-        apart: bool = False,
-        nearest: Nearest | None = None,
-    ) -> Found: ...
-
-    def load(self, ids: Sequence[int], identity: int) -> dict[int, Row]: ...
-
-    def details(self, ids: Sequence[int], terms: Sequence[str], query: Floats | None) -> Details: ...
-
-
 class _Visits:
     """A namespace of several: each question is a visit of its own, since not all of them can be held at a time."""
 
@@ -136,6 +116,9 @@ class _Visits:
 
     def details(self, *asked: Any) -> Details:
         return self._room.visit(lambda visit: visit.details(*asked), Details({}, {}))
+
+
+_Place = Visit | _Visits
 
 
 @dataclass

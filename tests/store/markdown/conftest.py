@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+import subprocess
 import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
@@ -34,6 +36,18 @@ class OpenStore(Protocol):
 def root(tmp_path: Path) -> Path:
     """The store's folder."""
     return tmp_path / "memory"
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 3 MB; skipped where this user can't mount one."""
+    disk, mount = tmp_path / "disk", shutil.which("mount")
+    disk.mkdir()
+    command = [mount or "mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", str(disk)]
+    if mount is None or os.geteuid() != 0 or subprocess.run(command, capture_output=True, check=False).returncode:
+        pytest.skip("only root can mount")
+    yield disk
+    subprocess.run(["umount", "-l", str(disk)], check=True)
 
 
 @pytest.fixture

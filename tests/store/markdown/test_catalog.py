@@ -215,6 +215,7 @@ def test_vectors_are_only_looked_for_when_some_may_have_come(index: Index, monke
     catalog.refresh(index)
     monkeypatch.setattr(index.vectors, "get", None)
     catalog.refresh(index)
+    assert catalog.count_waiting() == 1
 
 
 def test_vectors_of_another_size_are_left_aside(index: Index) -> None:

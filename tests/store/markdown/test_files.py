@@ -139,6 +139,7 @@ def test_one_step_needs_no_journal(layout: Layout, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(files, "_write_journal", None)
     _do(layout, Action(A, "items/1.md", "one"))
     _do(layout)
+    assert (layout.entries / "a" / "items" / "1.md").read_text(encoding="utf-8") == "one"
 
 
 @pytest.mark.parametrize("failure", [OSError(28, "No space left on device"), KeyboardInterrupt(), MemoryError()])

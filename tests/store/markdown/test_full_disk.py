@@ -6,8 +6,7 @@ import contextlib
 import os
 import shutil
 import sqlite3
-import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,18 +20,6 @@ from langmem_plus.store.markdown import files
 from langmem_plus.testing.embeddings import BagOfWordsEmbeddings
 
 NAMESPACE = ("memories", "ann", "default")
-
-
-@pytest.fixture
-def disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of 3 MB; skipped where this user can't mount one."""
-    disk, mount = tmp_path / "disk", shutil.which("mount")
-    disk.mkdir()
-    command = [mount or "mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", str(disk)]
-    if mount is None or os.geteuid() != 0 or subprocess.run(command, capture_output=True, check=False).returncode:
-        pytest.skip("only root can mount")
-    yield disk
-    subprocess.run(["umount", "-l", str(disk)], check=True)
 
 
 def _open(disk: Path, embedder: BagOfWordsEmbeddings | None = None) -> MarkdownStore:

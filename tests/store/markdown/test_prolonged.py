@@ -5,13 +5,10 @@ from __future__ import annotations
 import datetime as dt
 import os
 import shutil
-import subprocess
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -148,18 +145,6 @@ def test_it_lives_as_long_as_it_was_read_whatever_happens_to_the_index(steps: li
                 assert _lives(store, key) == _lives(other, key) == (end > clock())
         for each in (store, other):
             each.close()
-
-
-@pytest.fixture
-def disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of 3 MB; skipped where this user can't mount one."""
-    disk, mount = tmp_path / "disk", shutil.which("mount")
-    disk.mkdir()
-    command = [mount or "mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", str(disk)]
-    if mount is None or os.geteuid() != 0 or subprocess.run(command, capture_output=True, check=False).returncode:
-        pytest.skip("only root can mount")
-    yield disk
-    subprocess.run(["umount", "-l", str(disk)], check=True)
 
 
 def test_a_read_on_a_full_disk_prolongs(disk: Path) -> None:
