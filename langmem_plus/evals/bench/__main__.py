@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from langmem_plus.evals.bench import dense
+from langmem_plus.evals.bench import recall as recalling
 from langmem_plus.evals.bench import store as bench
 from langmem_plus.evals.bench.timing import Figure, Times
 
@@ -119,6 +120,49 @@ def _dense(found: list[dense.Dense], vectors: str) -> Table:
     return table
 
 
+@app.command()
+def recall(
+    sizes: Annotated[
+        str, typer.Option(help="Numbers of memories in one namespace, with commas.")
+    ] = "1000,10000,100000",
+    asked: Annotated[int, typer.Option("--questions", min=1, help="Questions that are asked of each store.")] = 200,
+    embedded: Annotated[
+        int, typer.Option(help="The largest store that the local model embeds; a larger one has drawn vectors.")
+    ] = 10_000,
+    root: Annotated[Path | None, typer.Option(help="Keep the stores here, and measure them again.")] = None,
+    write: Annotated[Path | None, typer.Option("--json", help="Write the figures here, too.")] = None,
+) -> None:
+    """A recall's milliseconds by stage, cold and warm, with all defaults, and the model's inference alone beside it."""
+    screen, progress = Console(), Console(stderr=True)
+    wanted = [int(size) for size in sizes.split(",") if size.strip()]
+    with tempfile.TemporaryDirectory(prefix="langmem-plus-bench-") as name:
+        folder = root or Path(name)
+        folder.mkdir(parents=True, exist_ok=True)
+        found = []
+        for each in recalling.compare_sizes(
+            wanted, asked, embedded, folder, lambda text: progress.print(f"[dim]{text}[/]")
+        ):
+            found.append(each)
+            screen.print(_recalls(each))
+    figures = [*recalling.targets(found)]
+    screen.print(_figures(figures))
+    if write:
+        rows = {"sizes": [each.to_json() for each in found], "figures": [figure.to_json() for figure in figures]}
+        write.write_text(json.dumps(rows, indent=2) + "\n", encoding="utf-8")
+
+
+def _recalls(found: recalling.Recalls) -> Table:
+    vectors = "the model's vectors" if found.vectors == "model" else "drawn vectors"
+    answered = f"{100 * found.found:.0f} % of new questions answered"
+    table = Table("", title=f"recall, {found.size:,} memories, {vectors}; p50 (p95) in ms; {answered}")
+    for name, rows in found.asked.items():
+        table.add_column(f"{name} ({rows['recall'].count})", justify="right")
+    for row, meaning in recalling.ROWS.items():
+        cells = (f"{rows[row].p50:.2f} ({rows[row].p95:.2f})" for rows in found.asked.values())
+        table.add_row(meaning, *cells, end_section=row in ("between", "ours"))
+    return table
+
+
 @app.command(hidden=True)
 def task(name: str, arguments: list[str]) -> None:
     """What is measured in a process of its own."""
@@ -126,6 +170,11 @@ def task(name: str, arguments: list[str]) -> None:
         found = bench.start(Path(arguments[0]), arguments[1])
     elif name == "dense":
         found = dense.measure(Path(arguments[0]), int(arguments[1]), arguments[2], arguments[3])
+    elif name == "fill":
+        found = recalling.fill(Path(arguments[0]), int(arguments[1]), arguments[2])
+    elif name == "recall":
+        size, kind, wanted = int(arguments[1]), arguments[2], int(arguments[3])
+        found = recalling.measure(Path(arguments[0]), size, kind, wanted).to_json()
     elif name == "visit":
         found = bench.visit(Path(arguments[0]), arguments[1])
     else:

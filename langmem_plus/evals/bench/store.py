@@ -90,7 +90,7 @@ def search(store: MarkdownStore, question: ScaleQuestion) -> list[str]:
 def in_new_process(task: str, *arguments: str) -> dict[str, Any]:
     """Run a task of this module in a fresh interpreter; what it measured."""
     command = [sys.executable, "-m", "langmem_plus.evals.bench", "task", task, *arguments]
-    output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    output = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
     answer: dict[str, Any] = json.loads(output)
     return answer
 
