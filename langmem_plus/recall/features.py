@@ -97,8 +97,9 @@ class Compared:
     """How near the candidates are to a question by their bits.
 
     Attributes:
-        tokens: the best cosine of each of the question's tokens in each candidate, shape (candidates, tokens).
-        weights: how much each token counts, summing to 1; all 0 where none says anything.
+        tokens: the best cosine of each of the question's tokens that say something in each candidate, shape
+            (candidates, tokens).
+        weights: how much each of them counts, summing to 1.
         sentences: the cosine of each candidate's best sentence, NaN where there is none.
     """
 
@@ -217,15 +218,18 @@ def by_vectors(candidates: Candidates) -> dict[str, Floats]:
 
 def compare(asked: AskedTokens, bits: Sequence[TextBits | None]) -> Compared | None:
     """Compare a question with the candidates' bits; None where there are none, or no token of it says anything."""
+    says = asked.rarity > ASKED_RARITY
+    if not says.any():
+        return None
     nothing = np.empty((0, 0), np.uint8)
     sentences = [nothing if each is None else each.sentences for each in bits]
     held = np.array([len(rows) > 0 for rows in sentences], bool)
-    tokens = similarities(asked.tokens, [nothing if each is None else each.tokens for each in bits]).astype(np.float64)
-    weights = token_weights(asked, tokens)
-    if not weights.any() or not held.any():
+    if not held.any():
         return None
+    asked = AskedTokens(asked.tokens[says], asked.rarity[says], asked.sentence)
+    found = similarities(asked.tokens, [nothing if each is None else each.tokens for each in bits]).astype(np.float64)
     best = similarities(asked.sentence[None], sentences)[:, 0].astype(np.float64)
-    return Compared(tokens, weights, np.where(held, best, np.nan))
+    return Compared(found, token_weights(asked, found), np.where(held, best, np.nan))
 
 
 def by_bits(compared: Compared, candidates: Candidates) -> dict[str, Floats]:

@@ -63,13 +63,15 @@ def max_marginal_relevance(
 
 def similarity_of(hits: Sequence[MemoryHit]) -> Callable[[int], Floats]:
     """Rows of similarity: the cosine of two vectors; where one is missing, the overlap of words and tags."""
-    sizes = [np.size(hit.vector) if hit.vector is not None else 0 for hit in hits]
-    dims = max(sizes, default=0)
-    has_vector = np.array([size == dims > 0 for size in sizes], bool)
+    raw = [np.empty(0) if hit.vector is None else np.ravel(hit.vector) for hit in hits]
+    sizes = np.array([len(vector) for vector in raw], np.int64)
+    dims = int(sizes.max(initial=0))
+    has_vector = (sizes == dims) & (sizes > 0)
     vectors = np.zeros((len(hits), dims))
-    for place in map(int, np.flatnonzero(has_vector)):
-        vector = np.asarray(hits[place].vector, np.float64).ravel()
-        vectors[place] = vector / (np.linalg.norm(vector) or 1.0)
+    if has_vector.any():
+        vectors[has_vector] = [vector for vector, whole in zip(raw, has_vector, strict=True) if whole]
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        vectors /= np.where(lengths > 0, lengths, 1.0)
     words = None if has_vector.all() else indicators([hit.record for hit in hits])
 
     def row(place: int) -> Floats:

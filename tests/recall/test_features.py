@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from langmem_plus.providers.token_bits import AskedTokens, TextBits
+from langmem_plus.providers.token_bits import AskedTokens, TextBits, similarities
 from langmem_plus.recall.features import Candidates, bm25, by_speaker, compare, features, scale, token_weights
 from langmem_plus.recall.readings import read
 
@@ -104,6 +104,22 @@ def test_a_question_of_which_nothing_says_anything_has_no_bits() -> None:
     some = np.zeros((1, 2), np.uint8)
     assert compare(asked, [TextBits(some, some)]) is None
     assert compare(asked, [None]) is None
+
+
+@given(st.lists(st.sampled_from([0.0, 1.9, 2.5, 8.0]), min_size=1, max_size=6), st.integers(1, 5), st.integers(0, 99))
+def test_tokens_that_say_nothing_change_nothing(rarity: list[float], count: int, seed: int) -> None:
+    """They aren't even compared, and what comes out is as if they were."""
+    draw = np.random.default_rng(seed)
+    tokens = draw.normal(size=(len(rarity), 16)).astype(np.float32)
+    asked = AskedTokens(tokens, np.array(rarity, np.float32), tokens[0])
+    bits = [TextBits(*draw.integers(0, 256, (2, 3, 2), dtype=np.uint8)) for _ in range(count)]
+    every = similarities(tokens, [each.tokens for each in bits]).astype(np.float64)
+    compared = compare(asked, bits)
+    if compared is None:
+        assert max(rarity) < 2
+    else:
+        assert compared.tokens.shape == (count, sum(each > 2 for each in rarity))
+        assert np.allclose(compared.tokens @ compared.weights, every @ token_weights(asked, every))
 
 
 @given(st.lists(st.text(max_size=30), min_size=1, max_size=6), st.text(max_size=40))

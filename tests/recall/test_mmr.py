@@ -14,7 +14,7 @@ from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 
 from langmem_plus.config import MemoryConfig
-from langmem_plus.recall.mmr import keep_scores, max_marginal_relevance, mmr, mmr_node, select
+from langmem_plus.recall.mmr import keep_scores, max_marginal_relevance, mmr, mmr_node, select, similarity_of
 from langmem_plus.records import MemoryHit, MemoryRecord, Scope
 from langmem_plus.services import Services
 from langmem_plus.store import MarkdownStore
@@ -97,6 +97,19 @@ def test_without_vectors_words_and_tags_are_compared(hit: MakeHit) -> None:
     for vectors in ([None] * 3, [vector, None, None], [vector, np.array([1.0]), None]):
         hits = [hit(text, {"total": 1 - n / 10}, vectors[n]) for n, text in enumerate(texts)]
         assert ids(mmr(hits, 0.5, 2)[0]) == [texts[0], texts[2]]
+
+
+@given(st.lists(st.lists(st.sampled_from([-2.0, 0.0, 0.5, 3.0]), min_size=3, max_size=3), min_size=1, max_size=6))
+def test_vectors_of_any_length_are_compared_by_their_cosines(vectors: list[list[float]]) -> None:
+    """One without a direction is like nothing."""
+    times: dict[str, Any] = {"created_at": NOW, "updated_at": NOW}
+    records = [MemoryRecord(id=str(n), text="tea", user_id="ann", **times) for n in range(len(vectors))]
+    hits = [MemoryHit(record=r, vector=np.array(v, np.float32)) for r, v in zip(records, vectors, strict=True)]
+    row = similarity_of(hits)
+    for one, first in enumerate(vectors):
+        lengths = [float(np.linalg.norm(first) * np.linalg.norm(second)) or 1.0 for second in vectors]
+        expected = [np.dot(first, second) / length for second, length in zip(vectors, lengths, strict=True)]
+        assert np.allclose(row(one), expected)
 
 
 def test_lambda_one_keeps_the_hits_as_they_are(hit: MakeHit) -> None:
