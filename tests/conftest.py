@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import settings
+
+from langmem_plus.providers.minilm import MAX_TOKENS, TokenVectors
+from langmem_plus.providers.token_bits import TokenEncoder, TokenTable
 
 settings.register_profile("langmem_plus", deadline=None, print_blob=True)  # two busy cores: time says nothing
 settings.load_profile("langmem_plus")
@@ -17,3 +23,55 @@ def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in os.environ:
         if name.upper().startswith("LANGMEM_PLUS_"):
             monkeypatch.delenv(name)
+
+
+class Letters:
+    """A local model whose tokens are a text's letters, each with its own vector; it sees as many as the real one."""
+
+    model_id, dims = "letters", 16
+
+    def __init__(self) -> None:
+        self.read: list[str] = []
+        self.vectors = np.random.default_rng(0).normal(size=(128, self.dims)).astype(np.float32)
+
+    def read_tokens(self, texts: list[str]) -> list[TokenVectors]:
+        """A vector a letter."""
+        self.read += texts
+        return [self._see(text[: MAX_TOKENS - 2]) for text in texts]
+
+    def _see(self, text: str) -> TokenVectors:
+        ids = np.array([min(ord(letter), 127) for letter in text], np.int64)
+        places = np.arange(len(text))
+        vector = self.vectors[ids].mean(axis=0) if text else np.zeros(self.dims, np.float32)
+        return TokenVectors(vector, ids, self.vectors[ids], np.stack([places, places + 1], axis=1))
+
+    def read_query(self, text: str) -> TokenVectors:
+        """The same of one text."""
+        return self.read_tokens([text])[0]
+
+    def embed_query(self, text: str) -> list[float]:
+        """Its vector."""
+        vector: list[float] = self.read_query(text).vector.tolist()
+        return vector
+
+
+@pytest.fixture
+def make_letters() -> Callable[[], Letters]:
+    """Makes local models of letters."""
+    return Letters
+
+
+@pytest.fixture
+def letters() -> Letters:
+    """A local model of letters."""
+    return Letters()
+
+
+@pytest.fixture
+def encoder(letters: Letters) -> TokenEncoder:
+    """An encoder over it, for which vowels say nothing."""
+    rarity = np.full(128, 5, np.float32)
+    rarity[[ord(vowel) for vowel in "aeiou :."]] = 1
+    zero = np.zeros(letters.dims, np.float32)
+    model: Any = letters
+    return TokenEncoder(model, TokenTable(rarity, zero, zero))

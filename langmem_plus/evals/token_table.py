@@ -25,7 +25,7 @@ import numpy as np
 from langmem_plus.providers.embeddings import find_local
 from langmem_plus.providers.minilm import DATA, FloatArray, LocalEmbeddings
 from langmem_plus.providers.onnx_runtime import open_tokenizer
-from langmem_plus.providers.token_bits import Spoken, split
+from langmem_plus.providers.token_bits import split
 
 VOCABULARY = 30_522
 SAMPLE = 3000
@@ -62,10 +62,15 @@ def rarities(documents: Iterable[Sequence[int]], vocabulary: int, marks: Iterabl
 
 def mean_vectors(embeddings: LocalEmbeddings, documents: Sequence[str]) -> FloatArray:
     """The mean token vector and the mean unit vector of sentences, shape (2, dims)."""
-    tokens = [vector.tokens for vector in embeddings.read_tokens(documents)]
-    sentences = [sentence for text in documents for sentence in split(Spoken(text))[1]]
-    means = [np.concatenate(tokens).mean(axis=0), embeddings.embed(sentences).mean(axis=0)]
-    return np.stack(means).astype(np.float32)
+    read = embeddings.read_tokens(documents)
+    means = [
+        document.tokens[sentence].mean(axis=0)
+        for text, document in zip(documents, read, strict=True)
+        for sentence in split(text, document)[0]
+    ]
+    units = np.stack(means) / np.linalg.norm(means, axis=1, keepdims=True)
+    tokens = np.concatenate([document.tokens for document in read])
+    return np.stack([tokens.mean(axis=0), units.mean(axis=0)]).astype(np.float32)
 
 
 def main(folder: Path) -> None:

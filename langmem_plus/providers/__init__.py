@@ -9,12 +9,13 @@ from langmem_plus.providers.embeddings import embeddings_dims, embeddings_id, ma
 from langmem_plus.providers.inventory import Part, inventory
 from langmem_plus.providers.quoting import QuotingChatModel
 from langmem_plus.providers.rerank import Reranker, make_reranker
-from langmem_plus.providers.token_bits import TokenEncoder, make_token_encoder
+from langmem_plus.providers.token_bits import TextBits, TokenEncoder, make_token_encoder
 
 __all__ = [
     "Part",
     "QuotingChatModel",
     "Reranker",
+    "TextBits",
     "TokenEncoder",
     "astructured",
     "embeddings_dims",

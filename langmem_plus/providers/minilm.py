@@ -82,13 +82,31 @@ def in_folder(folder: Path) -> ModelFiles:
 
 
 class TokenVectors(NamedTuple):
-    """A text as the model sees it: its unit vector, shape (dims,), and for each word piece its number in the vocabulary
-    and its vector, shape (pieces, dims).
+    """A text as the model sees it: its unit vector, shape (dims,), and for each word piece its number in the
+    vocabulary, its vector, shape (pieces, dims), and from where to where it stands in the text, shape (pieces, 2).
     """
 
     vector: FloatArray
     ids: NDArray[np.int64]
     tokens: FloatArray
+    spans: NDArray[np.int64]
+
+
+class _Pass(NamedTuple):
+    """What one forward pass read.
+
+    Attributes:
+        rows: the places of its texts.
+        ids, mask: their tokens, shape (texts, tokens), and which are real.
+        spans: for each text, where its tokens stand in it.
+        hidden: what the model gives: vectors of tokens, shape (texts, tokens, dims), or of texts, shape (texts, dims).
+    """
+
+    rows: list[int]
+    ids: NDArray[np.int64]
+    mask: NDArray[np.int64]
+    spans: list[NDArray[np.int64]]
+    hidden: FloatArray
 
 
 class LocalEmbeddings(Embeddings):
@@ -116,7 +134,7 @@ class LocalEmbeddings(Embeddings):
             ConfigError: a file isn't the one that it should be, or isn't a model that embeds.
         """
         vectors: FloatArray = np.zeros((len(texts), self.dims or 0), dtype=np.float32)
-        for rows, _, hidden, mask in self._forward(texts):
+        for rows, _, mask, _, hidden in self._forward(texts):
             mean = hidden if hidden.ndim == 2 else _mean(hidden, mask)
             if vectors.shape[1] != mean.shape[1]:  # the first pass of a model whose size nobody knew
                 vectors = np.zeros((len(texts), mean.shape[1]), dtype=np.float32)
@@ -131,14 +149,14 @@ class LocalEmbeddings(Embeddings):
             ConfigError: a file isn't the one that it should be, or the model gives no vectors of tokens.
         """
         found: dict[int, TokenVectors] = {}
-        for rows, ids, hidden, mask in self._forward(texts):
+        for rows, ids, mask, spans, hidden in self._forward(texts):
             if hidden.ndim == 2:
                 raise ConfigError(f"{str(self.files.model)!r} gives one vector a text, and none of its tokens.")
             means = _mean(hidden, mask)
             means /= np.maximum(np.linalg.norm(means, axis=1, keepdims=True), 1e-12)
             for row, place in enumerate(rows):
                 inner = slice(1, int(mask[row].sum()) - 1)  # without the marks of beginning and end
-                found[place] = TokenVectors(means[row], ids[row, inner], hidden[row, inner])
+                found[place] = TokenVectors(means[row], ids[row, inner], hidden[row, inner], spans[row][inner])
         return [found[place] for place in range(len(texts))]
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
@@ -170,17 +188,12 @@ class LocalEmbeddings(Embeddings):
                 del self._asked[next(iter(self._asked))]
         return found
 
-    def _forward(
-        self, texts: Sequence[str]
-    ) -> Iterator[tuple[list[int], NDArray[np.int64], FloatArray, NDArray[np.int64]]]:
-        """Pass after pass: the places of its texts, their tokens' ids, what the model gives for each token, and which
-        tokens are real.
-
-        Texts of like length go together, so that little is padded.
-        """
+    def _forward(self, texts: Sequence[str]) -> Iterator[_Pass]:
+        """Pass after pass; texts of like length go together, so that little is padded."""
         session, tokenizer = self._load()
         names = {described.name for described in session.get_inputs()}
-        tokens = [tokenizer.encode(encodable(text)).ids for text in texts]
+        read = [tokenizer.encode(encodable(text)) for text in texts]
+        tokens = [each.ids for each in read]
         by_length = sorted(range(len(texts)), key=lambda place: len(tokens[place]))
         for start in range(0, len(texts), FORWARD_TEXTS):
             rows = by_length[start : start + FORWARD_TEXTS]
@@ -190,7 +203,8 @@ class LocalEmbeddings(Embeddings):
                 ids[row, : len(tokens[place])] = tokens[place]
                 mask[row, : len(tokens[place])] = 1
             inputs = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
-            yield rows, ids, session.run(None, {name: inputs[name] for name in inputs if name in names})[0], mask
+            hidden = session.run(None, {name: inputs[name] for name in inputs if name in names})[0]
+            yield _Pass(rows, ids, mask, [np.array(read[place].offsets, np.int64) for place in rows], hidden)
 
     def check(self) -> None:
         """Compare the files with the hashes that they should have, where these are known.

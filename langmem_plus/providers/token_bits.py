@@ -1,13 +1,14 @@
 """Late interaction at 48 bytes a token: the sign bits of a text's token vectors, compared with a question's tokens.
 
 A text keeps, of each token that says something (its rarity is above `STORED_RARITY`), the signs of the local model's
-token vector minus a fixed mean; and of each of its sentences the signs of the sentence's vector. The token vectors come
-from the forward pass that gives the text's own vector. A question keeps its vectors as they are. Another embedder
-of the store changes nothing here: the bits are always the local model's.
+token vector minus a fixed mean; and of each of its sentences the signs of the mean of the sentence's token vectors. All
+of them come from the forward pass that gives the text's own vector. A question keeps its vectors as they are. Another
+embedder of the store changes nothing here: the bits are always the local model's.
 
 Rarities and means ship as data (``data/minilm``); ``python -m langmem_plus.evals.token_table`` makes them.
 
-Source: Khattab, Zaharia (2020), "ColBERT: Efficient and Effective Passage Search via Contextualized Late Interaction".
+Source: Khattab, Zaharia (2020), "ColBERT: Efficient and Effective Passage Search via Contextualized Late Interaction";
+Günther et al. (2024), "Late Chunking: Contextual Chunk Embeddings Using Long-Context Embedding Models".
 """
 
 from __future__ import annotations
@@ -19,14 +20,15 @@ from collections import OrderedDict
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, TypeVar
 
 import numpy as np
+from langchain_core.embeddings import Embeddings
 from numpy.typing import NDArray
 
 from langmem_plus.config import MemoryConfig
 from langmem_plus.providers.embeddings import find_local
-from langmem_plus.providers.minilm import DATA, FloatArray, LocalEmbeddings
+from langmem_plus.providers.minilm import DATA, MAX_TOKENS, FloatArray, LocalEmbeddings, TokenVectors
 
 Bits = NDArray[np.uint8]
 Key = TypeVar("Key", bound=Hashable)
@@ -35,23 +37,15 @@ Value = TypeVar("Value")
 STORED_RARITY = 3.2
 # What a question's piece must have for its own to be looked for.
 ASKED_RARITY = 2.0
-# A text is read piece by piece, since the model sees 256 tokens at a time; more than so much of it isn't read.
-PIECE_CHARACTERS = 900
+# A long text is read piece by piece, since the model sees 256 tokens at a time; more than so many aren't read.
 PIECES = 8
 SENTENCES = 32
+# Rows that are multiplied at a time: so few that the linear algebra library keeps to one thread, since calling others
+# takes longer than the work, and very long where all cores are busy.
+_BLOCK = 16
 _KEPT_TEXTS = 20_000
 _KEPT_QUESTIONS = 256
 _SENTENCE = re.compile(r".+?(?:[!?！？؟⁇。…]+|\.+(?=\s|$)|\n|$)", re.DOTALL)
-
-
-class Spoken(NamedTuple):
-    """A text and who says it; questions ask by names."""
-
-    text: str
-    name: str = ""
-
-    def __str__(self) -> str:
-        return f"{self.name}: {self.text}" if self.name else self.text
 
 
 @dataclass(frozen=True)
@@ -101,6 +95,13 @@ class TextBits:
             raise ValueError(f"token bits hold {len(rows)} rows, and should hold {count} at least")
         return TextBits(rows[:count], rows[count:])
 
+    @staticmethod
+    def joined(parts: Sequence[TextBits]) -> TextBits:
+        """The bits of several texts as those of one."""
+        if len(parts) == 1:
+            return parts[0]
+        return TextBits(np.concatenate([part.tokens for part in parts]), np.concatenate([p.sentences for p in parts]))
+
 
 @dataclass(frozen=True)
 class AskedTokens:
@@ -113,8 +114,8 @@ class AskedTokens:
     sentence: FloatArray
 
 
-class TokenEncoder:
-    """Texts and questions become bits and vectors; what was read before is remembered.
+class TokenEncoder(Embeddings):
+    """The local model's embeddings, which also gives the bits of texts; what was read lately is remembered.
 
     Calls from several threads at a time are fine.
     """
@@ -122,7 +123,7 @@ class TokenEncoder:
     def __init__(self, embeddings: LocalEmbeddings, table: TokenTable | None = None) -> None:
         self.embeddings = embeddings
         self.table = table or load_table()
-        self._texts: _Recent[Spoken, TextBits] = _Recent(_KEPT_TEXTS)
+        self._texts: _Recent[str, TextBits] = _Recent(_KEPT_TEXTS)
         self._questions: _Recent[str, AskedTokens] = _Recent(_KEPT_QUESTIONS)
 
     @property
@@ -130,17 +131,28 @@ class TokenEncoder:
         """The name that bits are kept under."""
         return f"{self.embeddings.model_id}:bits1"
 
-    def known(self, text: Spoken) -> TextBits | None:
-        """A text's bits, where it was read before."""
+    @property
+    def dims(self) -> int:
+        """The number of bits in a row."""
+        return len(self.table.mean)
+
+    def known(self, text: str) -> TextBits | None:
+        """A text's bits, where it was read lately."""
         return self._texts.get(text)
 
-    def read(self, texts: Sequence[Spoken]) -> list[TextBits]:
+    def read(self, texts: Sequence[str]) -> list[TextBits]:
         """The bits of some texts, in their order."""
         missing = [text for text in dict.fromkeys(texts) if self._texts.get(text) is None]
-        made = dict(zip(missing, self._read(missing), strict=True))
-        for text, bits in made.items():
-            self._texts.put(text, bits)
-        return [made.get(text) or self._texts.get(text) or self._read([text])[0] for text in texts]
+        made = dict(zip(missing, self._read(missing)[1], strict=True))
+        return [made.get(text) or self._texts.get(text) or self._read([text])[1][0] for text in texts]
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        """The vectors of the texts; their bits come from the same forward passes, and are `known` then."""
+        return [vector.tolist() for vector in self._read(texts)[0]]
+
+    def embed_query(self, text: str) -> list[float]:
+        """The vector of a question, which is read once for this and for `ask`."""
+        return self.embeddings.embed_query(text)
 
     def ask(self, question: str) -> AskedTokens:
         """A question's token vectors."""
@@ -155,47 +167,47 @@ class TokenEncoder:
             self._questions.put(question, found)
         return found
 
-    def _read(self, texts: Sequence[Spoken]) -> list[TextBits]:
-        passages: list[str] = []
-        plans: list[tuple[range, list[int]]] = []  # the passages whose tokens count, and those that are the sentences
-        for text in texts:
-            pieces, sentences = split(text)
-            start = len(passages)
-            passages += pieces
-            whole = sentences == pieces[:1]  # one sentence is its text: nothing is read twice
-            places = [start] if whole else list(range(len(passages), len(passages) + len(sentences)))
-            passages += [] if whole else sentences
-            plans.append((range(start, start + len(pieces)), places))
-        read = self.embeddings.read_tokens(passages)
-        table, made = self.table, []
-        for pieces_read, places in plans:
-            rows = [
-                np.packbits(read[place].tokens[table.rarity[read[place].ids] > STORED_RARITY] > table.mean, axis=1)
-                for place in pieces_read
-            ]
-            signs = np.array([read[place].vector for place in places], np.float32) > table.sentence_mean
-            made.append(TextBits(np.concatenate(rows), np.packbits(signs, axis=1)))
-        return made
+    def _read(self, texts: Sequence[str]) -> tuple[list[FloatArray], list[TextBits]]:
+        """The texts' vectors and bits. Each round reads one piece of those that aren't at their end."""
+        vectors: list[FloatArray] = []
+        tokens: list[list[Bits]] = [[] for _ in texts]
+        sentences: list[list[FloatArray]] = [[] for _ in texts]
+        todo = [(place, 0) for place in range(len(texts))]
+        for _ in range(PIECES):
+            parts = [texts[place][start:] for place, start in todo]
+            read = self.embeddings.read_tokens(parts) if parts else []
+            vectors = vectors or [piece.vector for piece in read]
+            further = []
+            for (place, start), part, piece in zip(todo, parts, read, strict=True):
+                found, end = split(part, piece)
+                stored = (self.table.rarity[piece.ids] > STORED_RARITY) & (piece.spans[:, 0] < end)
+                tokens[place].append(np.packbits(piece.tokens[stored] > self.table.mean, axis=1))
+                sentences[place] += [_unit(piece.tokens[tokens_of].mean(axis=0)) for tokens_of in found]
+                further += [(place, start + end)] if part[end:].strip() else []
+            todo = further
+        bits = []
+        for place, text in enumerate(texts):
+            means = np.array(sentences[place][:SENTENCES] or [vectors[place]], np.float32)
+            bits.append(TextBits(np.concatenate(tokens[place]), np.packbits(means > self.table.sentence_mean, axis=1)))
+            self._texts.put(text, bits[-1])
+        return vectors, bits
 
 
-def split(text: Spoken) -> tuple[list[str], list[str]]:
-    """The pieces that a text is read in, and its sentences, each with the speaker's name before it.
-
-    >>> split(Spoken("I moved. To Lyon!", "Ann"))
-    (['Ann: I moved. To Lyon!'], ['Ann: I moved.', 'Ann: To Lyon!'])
+def split(text: str, read: TokenVectors) -> tuple[list[slice], int]:
+    """The sentences of what the model saw of a text, each as a slice of its tokens, and how far in the text that goes:
+    to its end, or to where the sentence begins that the model saw the beginning of.
     """
-    said = [part.strip() for part in _SENTENCE.findall(text.text)]
-    sentences = [part[:PIECE_CHARACTERS] for part in said if len(part) > 1] or [text.text[:PIECE_CHARACTERS]]
-    if len(text.text) <= PIECE_CHARACTERS:
-        pieces = [text.text]
-    else:
-        pieces = [""]
-        for sentence in sentences:
-            if len(pieces[-1]) + len(sentence) >= PIECE_CHARACTERS and pieces[-1]:
-                pieces.append("")
-            pieces[-1] = f"{pieces[-1]} {sentence}".strip()
-    said_by = [[str(Spoken(part, text.name)) for part in parts] for parts in (pieces[:PIECES], sentences[:SENTENCES])]
-    return said_by[0], said_by[1]
+    places = [(found.start(), found.end()) for found in _SENTENCE.finditer(text) if len(found[0].strip()) > 1]
+    end = len(text)
+    if len(read.ids) >= MAX_TOKENS - 2:
+        seen = int(read.spans[-1, 1])
+        begun = next((start for start, stop in places if start < seen < stop), seen)
+        end = begun or seen
+    starts = read.spans[:, 0]
+    slices = [
+        slice(*np.searchsorted(starts, (start, min(stop, end))).tolist()) for start, stop in places if start < end
+    ]
+    return [tokens for tokens in slices if tokens.stop > tokens.start], end
 
 
 def similarities(asked: FloatArray, documents: Sequence[Bits]) -> FloatArray:
@@ -209,14 +221,17 @@ def similarities(asked: FloatArray, documents: Sequence[Bits]) -> FloatArray:
         shape (documents, n); 0 for a document without rows.
     """
     counts = np.array([len(rows) for rows in documents], np.int64)
-    found = np.zeros((len(documents), len(asked)), np.float32)
-    if not counts.sum() or not len(asked):
+    found, total = np.zeros((len(documents), len(asked)), np.float32), int(counts.sum())
+    if not total or not len(asked):
         return found
-    bits = np.unpackbits(np.concatenate([rows for rows in documents if len(rows)]), axis=1)
+    held, dims = counts > 0, asked.shape[1]
+    packed = np.zeros((-(-total // _BLOCK) * _BLOCK, dims // 8), np.uint8)
+    np.concatenate([rows for rows in documents if len(rows)], out=packed[:total])
+    bits = np.unpackbits(packed).astype(np.float32).reshape(-1, _BLOCK, dims)
+    products = (bits @ asked.T).reshape(-1, len(asked))[:total]
+    best = np.maximum.reduceat(products, np.cumsum(counts[held]) - counts[held], axis=0)
     # Signs are 2·bit - 1, and their length is √dims.
-    cosines = (bits.astype(np.float32) @ asked.T * 2 - asked.sum(axis=1)) / np.float32(asked.shape[1] ** 0.5)
-    starts = np.concatenate(([0], np.cumsum(counts[counts > 0])[:-1]))
-    found[counts > 0] = np.maximum.reduceat(cosines, starts, axis=0)
+    found[held] = (2 * best - asked.sum(axis=1)) / np.float32(dims**0.5)
     return found
 
 

@@ -15,9 +15,10 @@ from datetime import datetime
 import numpy as np
 import numpy.typing as npt
 
-from langmem_plus.providers.token_bits import Spoken, TextBits, TokenEncoder
+from langmem_plus.providers.token_bits import TextBits, TokenEncoder
 from langmem_plus.recall.answerable import probability, signs
 from langmem_plus.recall.features import Candidates, Compared, compare, features
+from langmem_plus.recall.overlap import spoken
 from langmem_plus.recall.readings import read
 from langmem_plus.recall.weights import choose_row
 from langmem_plus.records import TURN_ROLES, MemoryHit, MemoryRecord
@@ -104,19 +105,13 @@ def can_read(question: str) -> bool:
 
 def find_bits(hits: Sequence[MemoryHit], encoder: TokenEncoder, limit: int) -> list[TextBits | None]:
     """The bits of the hits: the store's own, those that are remembered, and at most ``limit`` that are read now."""
-    texts = [as_spoken(hit.record) for hit in hits]
+    texts = [spoken(hit.record) for hit in hits]
     found: list[TextBits | None] = [hit.bits or encoder.known(text) for hit, text in zip(hits, texts, strict=True)]
-    missing = [place for place, bits in enumerate(found) if bits is None and texts[place].text.strip()]
+    missing = [place for place, bits in enumerate(found) if bits is None and texts[place].strip()]
     missing.sort(key=lambda place: -hits[place].scores.get("store", hits[place].scores.get("coverage", 0.0)))
     for place, bits in zip(missing[:limit], encoder.read([texts[place] for place in missing[:limit]]), strict=True):
         found[place] = bits
     return found
-
-
-def as_spoken(record: MemoryRecord) -> Spoken:
-    """The record's text and its speaker's name, apart."""
-    name = speaker(record)
-    return Spoken(record.text, "" if record.text.startswith(f"{name}:") else name)
 
 
 def speaker(record: MemoryRecord) -> str:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from langchain_core.runnables import Runnable, RunnableConfig
 
 from langmem_plus.config import MemoryConfig
-from langmem_plus.providers import TokenEncoder
+from langmem_plus.providers import TextBits, TokenEncoder
 from langmem_plus.recall.built_in import judge, with_shares
 from langmem_plus.recall.overlap import spoken
 from langmem_plus.recall.query import bounded, current_text
@@ -153,6 +153,25 @@ def _rank_alone(
     return rank(hits, np.where(named, 1.0, relevance), config, now, supported | named, query)
 
 
+def keep_bits(services: Services, hits: Sequence[MemoryHit]) -> None:
+    """Hand token bits that had to be made to a store that keeps them beside its records, so that they are made once."""
+    encoder, keep = services.token_encoder, getattr(services.find_store(), "set_bits", None) if hits else None
+    if encoder is None or not callable(keep):
+        return
+    made: dict[tuple[str, ...], dict[str, TextBits]] = {}
+    for hit in hits:
+        text = spoken(hit.record)
+        if hit.bits is None and (bits := encoder.known(text)) is not None:
+            made.setdefault(hit.namespace, {})[text] = bits
+    for namespace, bits_of in made.items():
+        try:
+            keep(namespace, bits_of)
+        except Exception as error:
+            if services.config.strict:
+                raise
+            logger.warning("memory: token bits weren't kept, and are made again: %s", error, exc_info=error)
+
+
 def rerank_with(
     services: Services, query: str, hits: Sequence[MemoryHit], asked_for: frozenset[str] = frozenset()
 ) -> tuple[list[MemoryHit], MemoryReport]:
@@ -169,7 +188,10 @@ def rerank_with(
                 raise
             logger.warning("memory: the reranker failed, the built-in scoring took over: %s", error, exc_info=error)
             report.warnings.append(f"the reranker failed ({type(error).__name__}: {error}); built-in scoring was used")
-    kept, report.choices = answer or _rank_alone(query, hits, config, now, asked_for, services.token_encoder)
+    if answer is None:
+        answer = _rank_alone(query, hits, config, now, asked_for, services.token_encoder)
+        keep_bits(services, hits)
+    kept, report.choices = answer
     report.counts = {"relevant": len(kept)}
     return kept, report
 

@@ -26,7 +26,7 @@ Namespace = tuple[str, ...]
 
 
 class ExactSearchOp(SearchOp):
-    """A search of one namespace alone: without the others that begin with its labels."""
+    """A recall's search: of one namespace alone, without the others that begin with its labels, and with token bits."""
 
     __slots__ = ()
 

@@ -18,6 +18,7 @@ import numpy as np
 from langchain_core.embeddings import Embeddings
 
 from langmem_plus.errors import EmbeddingError
+from langmem_plus.providers import TokenEncoder
 from langmem_plus.store.breaker import SLOW_SECONDS, Breaker
 from langmem_plus.store.faults import as_failure, is_outage, is_refusal
 from langmem_plus.store.refused import Refused
@@ -95,6 +96,7 @@ class TextEmbedder:
         failures: calls that fail in a row before the embedder is left alone; a slow failure is enough by itself.
         pause: seconds that it, or a text that it refuses, is left alone at first.
         defers: whether the texts of a write are left to the background now.
+        encoder: makes token bits of the texts; None where none are kept.
 
     Attributes:
         size: the size of its vectors, None until it is known.
@@ -112,8 +114,9 @@ class TextEmbedder:
         failures: int = 3,
         pause: float = 30.0,
         defers: Callable[[], bool] = bool,
+        encoder: TokenEncoder | None = None,
     ) -> None:
-        self._defers = defers
+        self._defers, self.encoder = defers, encoder
         self._embeddings, self.model, self._dims, self._strict = embeddings, model, dims, strict
         self.breaker, self.refused, self._refused_queries = Breaker(failures, pause), Refused(pause), Refused(pause)
         self.size, self._doubted = dims, 0

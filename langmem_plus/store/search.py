@@ -16,6 +16,8 @@ import numpy as np
 import numpy.typing as npt
 from langgraph.store.base import SearchItem
 
+from langmem_plus.providers import TextBits
+
 Floats = npt.NDArray[np.float32]
 Ids = npt.NDArray[np.int64]
 
@@ -27,9 +29,10 @@ class RankedItem(SearchItem):
         vector: the unit vector nearest to the query, shape (dims,), or None.
         scores: ``words`` and ``dense`` in [0, 1] within this search, ``cosine`` in [-1, 1] and ``coverage`` in [0, 1]
             (the share of the query's words, weighted by rarity, that the item holds) on absolute scales.
+        bits: the token bits of its texts, or None.
     """
 
-    __slots__ = ("scores", "vector")
+    __slots__ = ("bits", "scores", "vector")
 
     def __init__(
         self,
@@ -41,9 +44,10 @@ class RankedItem(SearchItem):
         score: float | None = None,
         vector: Floats | None = None,
         scores: dict[str, float] | None = None,
+        bits: TextBits | None = None,
     ) -> None:
         super().__init__(namespace, key, value, created_at, updated_at, score)
-        self.vector = vector
+        self.vector, self.bits = vector, bits
         self.scores = scores or {}
 
 

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from langmem_plus.config import MemoryConfig
-from langmem_plus.providers.minilm import TokenVectors
 from langmem_plus.providers.token_bits import (
-    PIECE_CHARACTERS,
     PIECES,
     SENTENCES,
-    Spoken,
     TextBits,
     TokenEncoder,
     TokenTable,
@@ -23,86 +21,81 @@ from langmem_plus.providers.token_bits import (
     local_token_encoder,
     make_token_encoder,
     similarities,
-    split,
 )
 
 DIMS = 16
 
 
-class Letters:
-    """A model whose tokens are a text's letters, each with its own vector."""
-
-    model_id = "letters"
-
-    def __init__(self) -> None:
-        self.read: list[str] = []
-        self.vectors = np.random.default_rng(0).normal(size=(128, DIMS)).astype(np.float32)
-
-    def read_tokens(self, texts: list[str]) -> list[TokenVectors]:
-        """A vector a letter."""
-        self.read += texts
-        ids = [np.array([min(ord(letter), 127) for letter in text], np.int64) for text in texts]
-        return [TokenVectors(self.vectors[each].mean(axis=0), each, self.vectors[each]) for each in ids]
-
-    def read_query(self, text: str) -> TokenVectors:
-        """The same of one text."""
-        return self.read_tokens([text])[0]
-
-
-@pytest.fixture
-def letters() -> Letters:
-    """The model."""
-    return Letters()
-
-
-@pytest.fixture
-def encoder(letters: Letters) -> TokenEncoder:
-    """An encoder over it, for which vowels say nothing."""
-    rarity = np.full(128, 5, np.float32)
-    rarity[[ord(vowel) for vowel in "aeiou :."]] = 1
-    zero = np.zeros(DIMS, np.float32)
-    model: Any = letters
-    return TokenEncoder(model, TokenTable(rarity, zero, zero))
-
-
 def test_only_tokens_that_say_something_are_kept(encoder: TokenEncoder) -> None:
     """One row a token, packed, and one a sentence."""
-    bits = encoder.read([Spoken("lyon. rex.")])[0]
+    bits = encoder.read(["lyon. rex."])[0]
     assert bits.tokens.shape == (3 + 2, DIMS // 8)  # l, y, n and r, x
     assert bits.sentences.shape == (2, DIMS // 8)
 
 
 def test_a_text_finds_its_own_tokens(encoder: TokenEncoder) -> None:
     """A token is nearest to the text that holds it."""
-    texts = encoder.read([Spoken("rx"), Spoken("bcd")])
+    texts = encoder.read(["rx", "bcd"])
     cosines = similarities(encoder.ask("rx").tokens, [bits.tokens for bits in texts])
     assert (cosines[0] > cosines[1]).all()
 
 
-def test_what_was_read_is_remembered(encoder: TokenEncoder, letters: Letters) -> None:
+def test_what_was_read_is_remembered(encoder: TokenEncoder, letters: Any) -> None:
     """Texts by their words and speaker, questions by their words."""
-    encoder.read([Spoken("rex", "Ann"), Spoken("rex", "Ann")])
+    encoder.read(["Ann: rex", "Ann: rex"])
     encoder.ask("rex?")
     before = list(letters.read)
-    assert encoder.known(Spoken("rex", "Ann")) is encoder.read([Spoken("rex", "Ann")])[0]
+    assert encoder.known("Ann: rex") is encoder.read(["Ann: rex"])[0]
     encoder.ask("rex?")
     assert letters.read == before
-    assert encoder.known(Spoken("rex", "Bob")) is None
+    assert encoder.known("Bob: rex") is None
 
 
-def test_one_sentence_is_read_once(encoder: TokenEncoder, letters: Letters) -> None:
-    """It is its own text."""
-    encoder.read([Spoken("I live in Lyon.", "Ann")])
-    assert letters.read == ["Ann: I live in Lyon."]
+def test_one_pass_gives_vector_and_bits(encoder: TokenEncoder, letters: Any) -> None:
+    """What is embedded is read once, and its bits are known; its sentences need no passes of their own."""
+    text = "I live in Lyon. My dog is called Rex."
+    vector = encoder.embed_documents([text])[0]
+    assert letters.read == [text]
+    assert np.allclose(vector, letters.read_tokens([text])[0].vector)
+    bits = encoder.known(text)
+    assert bits is not None
+    assert len(bits.sentences) == 2
 
 
-@given(st.text(max_size=6000), st.sampled_from(["", "Ann"]))
-def test_long_texts_are_read_in_bounded_pieces(text: str, name: str) -> None:
-    """Whatever the text, the model is given few pieces that it can see whole."""
-    pieces, sentences = split(Spoken(text, name))
-    assert 1 <= len(pieces) <= PIECES
-    assert 1 <= len(sentences) <= SENTENCES
-    assert all(len(part) <= 2 * PIECE_CHARACTERS for part in (*pieces, *sentences))
+def test_a_sentence_is_the_mean_of_its_tokens(encoder: TokenEncoder, letters: Any) -> None:
+    """Signs of it, compared with the mean of all sentences (zero here)."""
+    bits = encoder.read(["bcd. fgh!"])[0]
+    for row, sentence in zip(bits.sentences, ("bcd.", " fgh!"), strict=True):
+        expected = letters.vectors[[ord(letter) for letter in sentence]].mean(axis=0) > 0
+        assert np.array_equal(np.unpackbits(row).astype(bool), expected)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(text=st.text("ab. !\n", max_size=6000))
+def test_long_texts_are_read_to_their_end(make_letters: Callable[[], Any], text: str) -> None:
+    """Piece by piece, each as long as the model sees; a sentence that is cut is read again, and no token is lost."""
+    model = make_letters()
+    zero = np.zeros(DIMS, np.float32)
+    encoder = TokenEncoder(model, TokenTable(np.full(128, 5, np.float32), zero, zero))
+    bits = encoder.read([text])[0]
+    assert 1 <= len(bits.sentences) <= SENTENCES
+    assert len(model.read) <= PIECES
+    if len(model.read) < PIECES:
+        assert len(bits.tokens) + len(text) - len(text.rstrip()) >= len(text)
+
+
+def test_what_lies_behind_the_models_sight_is_found(encoder: TokenEncoder) -> None:
+    """A text's last words count, as far as pieces go."""
+    bits = encoder.read(["a" * 600 + ". xyz."])[0]
+    assert similarities(encoder.ask("xyz").tokens, [bits.tokens]).min() > 0.5
+
+
+def test_texts_are_joined(encoder: TokenEncoder) -> None:
+    """Bits of several are those of one."""
+    one, other = encoder.read(["lyon.", "rex."])
+    joined = TextBits.joined([one, other])
+    assert (len(joined.tokens), len(joined.sentences)) == (len(one.tokens) + len(other.tokens), 2)
+    assert TextBits.joined([one]) is one
 
 
 @given(st.integers(0, 40), st.integers(0, 9), st.randoms())
@@ -166,7 +159,7 @@ def test_the_local_model_finds_what_is_meant() -> None:
     encoder = local_token_encoder()
     if encoder is None:
         pytest.skip("the packaged model isn't installed")
-    texts = [Spoken("My dog is called Rex."), Spoken("I had soup for lunch."), Spoken("The train was late.")]
+    texts = ["My dog is called Rex.", "I had soup for lunch.", "The train was late."]
     asked = encoder.ask("What is the name of my puppy?")
     cosines = similarities(asked.tokens, [bits.tokens for bits in encoder.read(texts)])
     assert int((cosines @ asked.rarity).argmax()) == 0

@@ -85,7 +85,7 @@ def find_needs(
             if put.value is not None:
                 for text in searched_texts(dict(put.value), put.index, fields):
                     wanted.setdefault(text, (namespace, key))
-        known = get(namespace).known_texts(list(wanted)) if wanted else set()
+        known = _known(get(namespace), embedder, list(wanted)) if wanted else set()
         texts.update({text: place for text, place in wanted.items() if text not in known})
     backlog: dict[str, Place] = {}
     if not embedder.breaker.resting():
@@ -100,6 +100,14 @@ def find_needs(
             backlog.update({text: (room.namespace, key) for text, key in found.items()})
     late = [text for text in backlog if text not in texts]
     return Needs(list(texts), late, batch.queries, {**backlog, **texts})
+
+
+def _known(room: OpenNamespace, embedder: TextEmbedder, texts: Sequence[str]) -> set[str]:
+    """Which texts have a vector already, of the size that the embedder's have now."""
+    if not room.exists:
+        return set()
+    model, size, by_hash = embedder.model, embedder.size, {text_hash(text): text for text in texts}
+    return {by_hash[h] for h in room.use(lambda index: index.vectors.known(model, list(by_hash), size))}
 
 
 def waiting(room: OpenNamespace, limit: int, apart_from: Collection[bytes] = ()) -> dict[str, str]:

@@ -52,6 +52,9 @@ CREATE VIRTUAL TABLE temp.windows_postings USING fts5vocab(main, windows, instan
 """
 _VECTORS = """CREATE TABLE IF NOT EXISTS paid.vectors(model TEXT NOT NULL, hash BLOB NOT NULL, vector BLOB NOT NULL,
   UNIQUE(model, hash))"""  # in the order in which they come: new ones are appended, and all of them are read in one go
+# Token bits of the same texts.
+_BITS = """CREATE TABLE IF NOT EXISTS paid.bits(model TEXT NOT NULL, hash BLOB NOT NULL, bits BLOB NOT NULL,
+  UNIQUE(model, hash))"""
 # How far reads prolonged the time that a file tells. The index knows, too, but that may be deleted.
 _PROLONGED = """CREATE TABLE IF NOT EXISTS paid.prolonged(key BLOB PRIMARY KEY, ttl REAL NOT NULL,
   expires_at TEXT NOT NULL, until TEXT NOT NULL) WITHOUT ROWID"""
@@ -149,21 +152,23 @@ class Connection:
         self.db.execute("PRAGMA paid.journal_mode=WAL")
         self.db.execute("PRAGMA paid.synchronous=NORMAL")
         self.db.execute(f"PRAGMA paid.cache_size=-{_CACHE}")
-        self.db.execute(_VECTORS)
-        self.db.execute(_PROLONGED)
+        self._make_kept()
         self.db.execute("SELECT 1 FROM paid.vectors LIMIT 1").fetchone()
 
     def _copy_vectors(self, vectors: Path) -> None:
         with contextlib.suppress(sqlite3.Error):
             self.db.execute("DETACH paid")
         self.db.execute("ATTACH ':memory:' AS paid")
-        self.db.execute(_VECTORS)
-        self.db.execute(_PROLONGED)
+        self._make_kept()
         if vectors.exists():
             with contextlib.suppress(sqlite3.Error):  # unreadable vectors are embedded again
                 self.db.execute("ATTACH ? AS kept", (f"{vectors.absolute().as_uri()}?mode=ro&immutable=1",))
-                self.db.execute("INSERT INTO paid.vectors SELECT * FROM kept.vectors")
-                self.db.execute("INSERT INTO paid.prolonged SELECT * FROM kept.prolonged")
+                for table in ("vectors", "prolonged", "bits"):
+                    self.db.execute(f"INSERT INTO paid.{table} SELECT * FROM kept.{table}")
+
+    def _make_kept(self) -> None:
+        for table in (_VECTORS, _PROLONGED, _BITS):
+            self.db.execute(table)
 
     def note_mortals(self) -> None:
         """Note beside the index, for those who don't open it, that something in it expires."""

@@ -23,6 +23,7 @@ from langmem_plus.store.embedding import Needs, TextEmbedder, Vectors
 from langmem_plus.store.markdown.approximate import Approximate
 from langmem_plus.store.markdown.backfill import Backfill
 from langmem_plus.store.markdown.backlog import EmbeddingState, find_needs, measure, wants
+from langmem_plus.store.markdown.bits_backfill import BitsBackfill
 from langmem_plus.store.markdown.companions import Companions
 from langmem_plus.store.markdown.expiring import Expiry, is_immortal
 from langmem_plus.store.markdown.files import Namespace, Stamp, carried_out, is_full, move_file
@@ -67,6 +68,7 @@ class Engine:
         self.sweeper, self._walks = Sweeper(self), Walks(layout)
         self.rooms = Rooms(layout, config.open_namespaces, self._open, self._forked)
         self.backfill = Backfill(layout, config, lambda: self.embedder, self.room, self.rooms.finish_interrupted)
+        self.bits_backfill = BitsBackfill(layout, lambda: self.embedder, self.room)
         self.approximate = Approximate(layout, config, lambda: self.embedder, self.room)
         self.companions = Companions(layout, config, self.rooms)
 
@@ -93,6 +95,7 @@ class Engine:
     def _forked(self) -> None:
         self._indexing.forked()
         self.backfill.forked()
+        self.bits_backfill.forked()
         self.approximate.forked()
         self._walks.forked()
 
@@ -149,6 +152,7 @@ class Engine:
     def stop(self) -> None:
         """End what goes on in the background."""
         self.backfill.stop()
+        self.bits_backfill.stop()
         self.approximate.close()
 
     def run(self, batch: Batch, needs: Needs, vectors: Vectors) -> list[Result]:

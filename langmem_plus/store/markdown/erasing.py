@@ -233,8 +233,9 @@ def _clean(layout: Layout, room: OpenNamespace, index: Index) -> int:
     with contextlib.suppress(StoreError):
         pending.align(layout, room.namespace, index.pending())
     with index.writing_vectors():
-        orphans = "DELETE FROM paid.vectors WHERE hash NOT IN (SELECT hash FROM main.chunks)"
-        vectors = db.execute(orphans).rowcount
+        orphans = "DELETE FROM paid.{} WHERE hash NOT IN (SELECT hash FROM main.chunks)"
+        vectors = db.execute(orphans.format("vectors")).rowcount
+        db.execute(orphans.format("bits"))
     for table in ("words", "windows"):
         db.execute(f"INSERT INTO {table}({table}) VALUES('optimize')")
     for schema in ("main", "paid"):

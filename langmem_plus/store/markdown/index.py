@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from langmem_plus.store.markdown.bits import KeptBits
 from langmem_plus.store.markdown.connection import REMEMBERED_DROPS, Connection, from_sql, to_sql
 from langmem_plus.store.markdown.describe import Description
 from langmem_plus.store.markdown.entry import Entry
@@ -103,7 +104,7 @@ class Index(Connection):
 
     def __init__(self, path: Path | None, vectors: Path) -> None:
         super().__init__(path, vectors)
-        self.vectors = Vectors(self)
+        self.vectors, self.bits = Vectors(self), KeptBits(self)
         self._loosened: set[Place] = set()
 
     # reading

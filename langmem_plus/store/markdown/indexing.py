@@ -10,7 +10,7 @@ from langgraph.store.base import IndexConfig
 
 from langmem_plus.config import MemoryConfig
 from langmem_plus.errors import ConfigError
-from langmem_plus.providers import embeddings_id, make_embeddings
+from langmem_plus.providers import embeddings_id, make_embeddings, make_token_encoder
 from langmem_plus.store.embedding import TextEmbedder
 from langmem_plus.store.timing import TimedEmbeddings
 
@@ -66,14 +66,25 @@ class Indexing:
         if made is None:
             return None
         name = f"{embeddings_id(made)}/{dims or ''}"
-        failures, pause = config.embed_failures, config.embed_pause_seconds
-        timed = self.timed = TimedEmbeddings(made, config.embed_timeout, config.embed_patience)
+        encoder = make_token_encoder(config)
+        # The local model gives bits and vectors in one go.
+        reads = encoder if encoder is not None and encoder.embeddings is made else made
+        timed = self.timed = TimedEmbeddings(reads, config.embed_timeout, config.embed_patience)
         later = config.embed_in_background and not self._strict
 
         def defers() -> bool:
             return later and timed.is_slow
 
-        return TextEmbedder(timed, name, dims, strict=self._strict, failures=failures, pause=pause, defers=defers)
+        return TextEmbedder(
+            timed,
+            name,
+            dims,
+            strict=self._strict,
+            failures=config.embed_failures,
+            pause=config.embed_pause_seconds,
+            defers=defers,
+            encoder=encoder,
+        )
 
     def forked(self) -> None:
         """In a forked child: the parent's threads, which may have held the locks, aren't there."""

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from langmem_plus.providers import TextBits, TokenEncoder
 from langmem_plus.store.markdown.catalog import Catalog
 from langmem_plus.store.markdown.index import Index, rarity
 from langmem_plus.store.markdown.keywords import Keywords
@@ -72,6 +73,7 @@ class Details:
 
     vectors: Mapping[int, Floats]
     coverage: Mapping[int, float]
+    bits: Mapping[int, TextBits]
 
 
 def find_items(
@@ -147,10 +149,15 @@ def _picked(alone: Floats, window: Floats, columns: Ids) -> tuple[Floats, Floats
 
 
 def make_details(
-    index: Index, catalog: Catalog, ids: Sequence[int], terms: Sequence[str], query: Floats | None
+    index: Index,
+    catalog: Catalog,
+    ids: Sequence[int],
+    terms: Sequence[str],
+    query: Floats | None,
+    encoder: TokenEncoder | None,
 ) -> Details:
-    """For some items, the vector nearest to the query, and the share of the terms that each holds, weighted by their
-    rarity, in [0, 1].
+    """For some items, the vector nearest to the query, the share of the terms that each holds, weighted by their
+    rarity, in [0, 1], and token bits, as far as there are any.
     """
     words = catalog.words
     shares = rarity(words.total, words.held(index, catalog, terms))
@@ -159,4 +166,5 @@ def make_details(
     for term, share in shares.items():
         covered += words.holds(index, catalog, term, rows) * share
     coverage = {row_id: float(part) / whole if whole else 0.0 for row_id, part in zip(ids, covered, strict=True)}
-    return Details({} if query is None else catalog.nearest_vectors(ids, query), coverage)
+    bits = {} if encoder is None else index.bits.of_items(encoder, ids)
+    return Details({} if query is None else catalog.nearest_vectors(ids, query), coverage, bits)

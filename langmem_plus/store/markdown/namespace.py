@@ -236,6 +236,12 @@ class OpenNamespace:
             texts = {text for description in described.values() for text in description.texts}
             found = {text_hash(text): vectors[text].tobytes() for text in texts if text in vectors}
             index.vectors.put(self._embedder.model, found)
+            self._keep_bits(index, texts)
+
+    def _keep_bits(self, index: Index, texts: Iterable[str]) -> None:
+        """Where the local model embeds, it knows the bits of what it has just read."""
+        if self._embedder is not None and (encoder := self._embedder.encoder) is not None:
+            index.bits.put(encoder, {text: bits for text in texts if (bits := encoder.known(text)) is not None})
 
     def _remind(self, keys: Iterable[str], *, all_of_them: bool = False) -> None:
         try:
@@ -283,13 +289,6 @@ class OpenNamespace:
     def _refresh(self, index: Index) -> None:
         self._catalog.refresh(index, self._embedder.size if self._embedder else None)
 
-    def known_texts(self, texts: Sequence[str]) -> set[str]:
-        """Which texts have a vector already, of the size that the embedder's have now."""
-        if self._embedder is None or not texts or not self.exists:
-            return set()
-        model, size, by_hash = self._embedder.model, self._embedder.size, {text_hash(text): text for text in texts}
-        return {by_hash[h] for h in self._use(lambda index: index.vectors.known(model, list(by_hash), size))}
-
     def look(self, job: Callable[[Index, Catalog], T], otherwise: T) -> T:
         """What a job reads of the index and of what is held in memory, in step with the files; ``otherwise`` where
         there is nothing, or no vectors.
@@ -310,18 +309,20 @@ class OpenNamespace:
         def write(index: Index) -> None:
             with index.writing_vectors():
                 index.vectors.put(model, rows)
+                self._keep_bits(index, vectors)
 
         self._use(write, hint=True)
 
     def visit(self, job: Callable[[Visit], T], otherwise: T) -> T:
         """What a job finds in step with the files, in one state of the index; ``otherwise`` where nothing is."""
         pool, shown = self._config.keyword_pool, self._expiry.shown()
+        encoder = self._embedder.encoder if self._embedder is not None else None
 
         def read(index: Index) -> T:
             self._in_step(index)
             with index.reading():
                 self._refresh(index)
-                return job(Visit(self.namespace, index, self._catalog, pool, shown))
+                return job(Visit(self.namespace, index, self._catalog, pool, shown, encoder))
 
         return self._use(read) if self.exists else otherwise
 

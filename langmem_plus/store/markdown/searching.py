@@ -15,6 +15,7 @@ from langgraph.store.base import SearchItem, SearchOp
 
 from langmem_plus.config import MemoryConfig
 from langmem_plus.records import parse_time
+from langmem_plus.store.batches import ExactSearchOp
 from langmem_plus.store.markdown.files import Namespace
 from langmem_plus.store.markdown.index import Row, rarity
 from langmem_plus.store.markdown.legs import Details, Found, Nearest
@@ -114,8 +115,8 @@ class _Visits:
     def load(self, ids: Sequence[int], identity: int) -> dict[int, Row]:
         return self._room.visit(lambda visit: visit.load(ids, identity), {})
 
-    def details(self, *asked: Any) -> Details:
-        return self._room.visit(lambda visit: visit.details(*asked), Details({}, {}))
+    def details(self, *asked: Any, **more: Any) -> Details:
+        return self._room.visit(lambda visit: visit.details(*asked, **more), Details({}, {}, {}))
 
 
 _Place = Visit | _Visits
@@ -206,10 +207,9 @@ class _Search:
         return answer
 
     def _fill(self, answer: _Answer, places: Sequence[_Place], fused: Fused, chosen: Sequence[_Chosen]) -> None:
+        asked, reads_bits = (self._terms, self._query), isinstance(self._op, ExactSearchOp)  # only a recall does
         details = {
-            owner: places[owner].details(
-                [row.id for _, its, row, _ in chosen if its == owner], self._terms, self._query
-            )
+            owner: places[owner].details([row.id for _, its, row, _ in chosen if its == owner], *asked, bits=reads_bits)
             for owner in {owner for _, owner, _, _ in chosen}
         }
         at = np.asarray([position for position, _, _, _ in chosen], np.int64)
@@ -220,7 +220,8 @@ class _Search:
                 scores["cosine"] = cosine
             scores["coverage"] = details[owner].coverage.get(row.id, 0.0)
             fields, vector = fields_of(row, value, places[owner].namespace), details[owner].vectors.get(row.id)
-            answer.items.append(RankedItem(**fields, score=score, vector=vector, scores=scores))
+            bits = details[owner].bits.get(row.id)
+            answer.items.append(RankedItem(**fields, score=score, vector=vector, scores=scores, bits=bits))
             answer.owners.append(owner)
             answer.rows.append(row)
 

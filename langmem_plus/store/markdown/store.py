@@ -26,6 +26,7 @@ from langgraph.store.base import (
 from langmem_plus.config import MemoryConfig
 from langmem_plus.erasure import Choose, EraseReceipt
 from langmem_plus.errors import ConfigError
+from langmem_plus.providers import TextBits
 from langmem_plus.records import Scores, utc_now
 from langmem_plus.store.batches import ExactSearchOp, read_batch
 from langmem_plus.store.embedding import Vectors
@@ -250,8 +251,8 @@ class MarkdownStore(BaseStore):
         return written
 
     def exactly(self, op: SearchOp) -> SearchOp:
-        """The same search of the very namespace that it names: what lies below takes no place in its answer, and costs
-        nothing.
+        """The same search as a recall asks it: of the very namespace that it names, so that what lies below takes no
+        place in its answer and costs nothing, and with token bits.
         """
         return ExactSearchOp(*op)
 
@@ -259,6 +260,10 @@ class MarkdownStore(BaseStore):
         """Keep the scores of a recall as the records' ``last_scores``: in the index, not in the files."""
         checked = {key: Scores.model_validate(value).model_dump_json() for key, value in scores.items()}
         self._engine.room(namespace).set_scores(checked)
+
+    def set_bits(self, namespace: Namespace, bits: Mapping[str, TextBits]) -> None:
+        """Keep token bits that a recall had to make, by text; what else has none gets them in the background."""
+        self._engine.bits_backfill.keep(namespace, bits, rest=self.config.embed_in_background)
 
     def erase(self, namespace: Namespace, choose: Choose | None = None) -> EraseReceipt:
         """Erase for good, down to the bytes of the databases: no tombstone is left. A crash in the middle is made up

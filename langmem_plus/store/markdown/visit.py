@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from langmem_plus.providers import TokenEncoder
 from langmem_plus.store.markdown import expiring
 from langmem_plus.store.markdown.catalog import Catalog
 from langmem_plus.store.markdown.files import Namespace
@@ -22,10 +23,19 @@ class Visit:
         catalog: in step with it.
         pool: the keyword matches that are ranked in each view.
         shown: what has expired by then isn't shown; None for everything.
+        encoder: whose token bits are handed out; None for none.
     """
 
-    def __init__(self, namespace: Namespace, index: Index, catalog: Catalog, pool: int, shown: str | None) -> None:
-        self.namespace = namespace
+    def __init__(
+        self,
+        namespace: Namespace,
+        index: Index,
+        catalog: Catalog,
+        pool: int,
+        shown: str | None,
+        encoder: TokenEncoder | None = None,
+    ) -> None:
+        self.namespace, self._encoder = namespace, encoder
         self._index, self._catalog, self._pool, self._shown = index, catalog, pool, shown
 
     def search(
@@ -49,8 +59,6 @@ class Visit:
         """Items by their ids in the index of that identity; none where it was built anew since."""
         return self._index.load(ids) if self._index.identity == identity else {}
 
-    def details(self, ids: Sequence[int], terms: Sequence[str], query: Floats | None) -> Details:
-        """For some items, the vector nearest to the query, and the share of the terms that each holds, weighted by
-        their rarity, in [0, 1].
-        """
-        return make_details(self._index, self._catalog, ids, terms, query)
+    def details(self, ids: Sequence[int], terms: Sequence[str], query: Floats | None, *, bits: bool) -> Details:
+        """What results carry beside their values, with or without ``bits``."""
+        return make_details(self._index, self._catalog, ids, terms, query, self._encoder if bits else None)

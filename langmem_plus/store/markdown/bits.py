@@ -1,0 +1,49 @@
+"""Token bits of the texts that items hold, kept beside the vectors by model and text. They come from the texts
+alone, so they may be lost; a search hands them out with what it finds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from langmem_plus.providers import TextBits, TokenEncoder
+from langmem_plus.store.markdown.connection import Connection, from_sql
+from langmem_plus.store.refused import text_hash
+
+
+class KeptBits:
+    """The table of bits."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def put(self, encoder: TokenEncoder, bits: Mapping[str, TextBits]) -> int:
+        """Keep the bits of those texts that items hold, and count them; inside of a write."""
+        rows = [(encoder.model_id, h, b.to_bytes(), h) for h, b in ((text_hash(text), b) for text, b in bits.items())]
+        held = "SELECT ?, ?, ? WHERE EXISTS (SELECT 1 FROM main.chunks WHERE hash=?)"
+        return self._connection.db.executemany(f"INSERT OR REPLACE INTO paid.bits {held}", rows).rowcount
+
+    def of_items(self, encoder: TokenEncoder, items: Sequence[int]) -> dict[int, TextBits]:
+        """The bits of all texts of some items, for those of which every text has them."""
+        sql = (
+            "SELECT c.item, b.bits FROM chunks c LEFT JOIN paid.bits b ON b.model=? AND b.hash=c.hash "
+            "WHERE c.item IN ({}) ORDER BY c.item, c.ordinal"
+        )
+        found: dict[int, list[bytes | None]] = {}
+        for item, data in self._connection.select(sql, items, encoder.model_id):
+            found.setdefault(item, []).append(data)
+        dims = encoder.dims
+        return {
+            item: TextBits.joined([TextBits.from_bytes(one, dims) for one in data if one is not None])
+            for item, data in found.items()
+            if None not in data
+        }
+
+    def missing(self, encoder: TokenEncoder, after: int, limit: int) -> list[tuple[int, str]]:
+        """Item and text of some texts without bits, of the items after one, in their order."""
+        sql = (
+            "SELECT c.item, c.text FROM chunks c WHERE c.item > ? AND NOT EXISTS "
+            "(SELECT 1 FROM paid.bits b WHERE b.model=? AND b.hash=c.hash) ORDER BY c.item LIMIT ?"
+        )
+        found = self._connection.db.execute(sql, (after, encoder.model_id, limit))
+        return [(item, from_sql(text)) for item, text in found]

@@ -1,0 +1,179 @@
+"""Token bits beside the vectors: kept with what is written, handed out with what is found, gone with what is erased."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from langgraph.store.base import PutOp, SearchOp
+
+from langmem_plus import MemoryClient
+from langmem_plus.config import MemoryConfig
+from langmem_plus.erasure import Erasure
+from langmem_plus.providers import TextBits, TokenEncoder
+from langmem_plus.store import MarkdownStore
+from langmem_plus.store.markdown import indexing
+from langmem_plus.testing.embeddings import BagOfWordsEmbeddings
+
+Opens = Callable[..., MarkdownStore]
+
+
+@pytest.fixture
+def local(monkeypatch: pytest.MonkeyPatch, encoder: TokenEncoder) -> TokenEncoder:
+    """The encoder stands for the local model's, wherever a store looks for it."""
+
+    def make(config: MemoryConfig) -> TokenEncoder | None:
+        return None if config.rerank_bits == "none" else encoder
+
+    monkeypatch.setattr(indexing, "make_token_encoder", make)
+    return encoder
+
+
+@pytest.fixture
+def open_local(open_store: Any, local: TokenEncoder, monkeypatch: pytest.MonkeyPatch, root: Path) -> Opens:
+    """Opens a store whose embedder is the local model."""
+    model: Any = local.embeddings
+    monkeypatch.setattr(indexing, "make_embeddings", lambda spec, config: model)
+
+    def opened(**settings: Any) -> MarkdownStore:
+        return MarkdownStore(root, config=MemoryConfig(sync_interval=0, **settings))
+
+    return opened
+
+
+def bits_of(store: MarkdownStore, ns: tuple[str, ...], query: str) -> dict[str, TextBits | None]:
+    """What a recall's search hands out."""
+    (found,) = store.batch([store.exactly(SearchOp(ns, query=query))])
+    return {item.key: item.bits for item in found}  # type: ignore[union-attr]
+
+
+def kept(root: Path) -> int:
+    """The rows of all tables."""
+    count = 0
+    for file in (root / ".vectors").glob("*.db"):
+        db = sqlite3.connect(file)
+        count += db.execute("SELECT count(*) FROM bits").fetchone()[0]
+        db.close()
+    return count
+
+
+def until(condition: Callable[[], object]) -> None:
+    """Wait for something that another thread does."""
+    for _ in range(2000):
+        if condition():
+            return
+        time.sleep(0.005)
+    raise AssertionError("it never came true")
+
+
+def test_one_pass_a_text(open_local: Opens, local: TokenEncoder, letters: Any, ns: tuple[str, ...]) -> None:
+    """What is put is read once, for its vector and its bits; a search reads its question alone."""
+    with open_local() as store:
+        store.put(ns, "a", {"text": "lyon. rex."})
+        assert letters.read == ["lyon. rex."]
+        found = bits_of(store, ns, "rex")["a"]
+        assert letters.read == ["lyon. rex.", "rex"]
+    expected = local.read(["lyon. rex."])[0]
+    assert found is not None
+    assert np.array_equal(found.tokens, expected.tokens)
+    assert np.array_equal(found.sentences, expected.sentences)
+
+
+def test_bits_outlive_the_process_and_the_index(
+    open_local: Opens, letters: Any, ns: tuple[str, ...], root: Path
+) -> None:
+    """They stand beside the vectors, so that nothing is read again."""
+    with open_local() as store:
+        store.put(ns, "a", {"text": "lyon"})
+        store.put(ns, "b", {"text": "lynx"})
+    for file in (root / ".index").iterdir():
+        file.unlink()
+    letters.read.clear()
+    with open_local() as store:
+        assert None not in bits_of(store, ns, "ly").values()
+        assert {item.bits for item in store.search(ns, query="ly")} == {None}  # nobody else pays for them
+    assert letters.read == ["ly"]
+
+
+def test_an_item_with_several_texts_has_the_bits_of_all(open_local: Opens, ns: tuple[str, ...]) -> None:
+    """Those of its text and of its content; where one has none, it has none."""
+    with open_local() as store:
+        store.put(ns, "a", {"text": "lyn", "content": "rex"})
+        found = bits_of(store, ns, "rex")["a"]
+        assert found is not None
+        assert (len(found.tokens), len(found.sentences)) == (5, 2)
+
+
+def test_without_bits_none_are_kept(open_local: Opens, letters: Any, ns: tuple[str, ...], root: Path) -> None:
+    """A setting goes without."""
+    letters.embed_documents = lambda texts: [letters.embed_query(text) for text in texts]
+    with open_local(rerank_bits="none") as store:
+        store.put(ns, "a", {"text": "lyon"})
+        assert bits_of(store, ns, "lyon") == {"a": None}
+    assert kept(root) == 0
+
+
+def test_another_embedder_gets_them_late(
+    open_store: Any, local: TokenEncoder, letters: Any, ns: tuple[str, ...], root: Path
+) -> None:
+    """Nothing is read for a store that nobody recalls from; the first recall's are kept, and the rest is made in the
+    background.
+    """
+    store = open_store(BagOfWordsEmbeddings())
+    store.batch([PutOp(ns, f"k{n}", {"text": f"tea {n}"}) for n in range(100)])
+    assert set(bits_of(store, ns, "tea").values()) == {None}
+    assert letters.read == []
+    store.set_bits(ns, dict(zip(["tea 1", "tea 2"], local.read(["tea 1", "tea 2"]), strict=True)))
+    until(lambda: kept(root) == 100)
+    assert None not in bits_of(store, ns, "tea").values()
+    until(lambda: not store._engine.bits_backfill.is_running)
+    assert len(letters.read) == 100
+
+
+def test_bits_of_what_is_gone_are_not_kept(
+    open_store: Any, local: TokenEncoder, ns: tuple[str, ...], root: Path
+) -> None:
+    """A recall may come back with them after an erasure."""
+    store = open_store(BagOfWordsEmbeddings())
+    store.put(ns, "a", {"text": "lyon"})
+    read = dict(zip(["lyon", "rex"], local.read(["lyon", "rex"]), strict=True))
+    store.erase(ns)
+    store.set_bits(ns, read)
+    assert kept(root) == 0
+    store.put(ns, "a", {"text": "rex"})
+    store.set_bits(ns, read)
+    assert kept(root) == 1
+
+
+def test_an_erasure_takes_the_bits(open_local: Opens, ns: tuple[str, ...], root: Path) -> None:
+    """Those of the erased texts, and no others."""
+    with open_local() as store:
+        store.put(ns, "a", {"text": "lyon"})
+        store.put(ns, "b", {"text": "rex"})
+        store.erase(ns, lambda held: Erasure(keys=frozenset({"a"})))
+        assert kept(root) == 1
+        assert bits_of(store, ns, "rex")["b"] is not None
+
+
+def test_a_recall_keeps_what_it_read(root: Path) -> None:
+    """With the real model: the second recall, in another process's stead, reads its question alone."""
+    from langmem_plus.providers.token_bits import local_token_encoder
+
+    real = local_token_encoder()
+    if real is None:
+        pytest.skip("the packaged model isn't installed")
+    embedder = BagOfWordsEmbeddings()
+    index: Any = {"dims": embedder.dims, "embed": embedder, "fields": ["text"]}
+    config = MemoryConfig(embed_in_background=False)
+    with MarkdownStore(root, index=index, config=config) as store, MemoryClient(store, config=config) as client:
+        client.add("My cousin lives in Lyon.", user_id="ann")
+        assert client.search("Where does my cousin live?", user_id="ann")
+        before = kept(root)
+        assert before >= 1
+    with MarkdownStore(root, index=index, config=config) as store:
+        assert any(bits is not None for bits in bits_of(store, ("memories", "ann", "default"), "cousin").values())
