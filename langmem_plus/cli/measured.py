@@ -162,6 +162,24 @@ def _print_newer(rows: Sequence[Row]) -> None:
     if kinds:
         cells = {f"{kind}": (lambda row, kind=kind: _interval(row["newer_first"].get(kind))) for kind in kinds}
         _print("newer version first, %", rows, cells)
+    for row in rows:
+        if through := row.get("through_remember"):
+            _print_decided(row["name"], through)
+
+
+def _print_decided(setup: str, through: Mapping[str, Any]) -> None:
+    columns = {
+        "replaced": "replaced",
+        "first": "newer first",
+        "older_shown": "older shown",
+        "first_where_replaced": "first if replaced",
+        "older_shown_where_replaced": "shown if replaced",
+    }
+    table = _table(f"{setup}: through remember, {through['name']}, %", ["kind", "n", *columns.values()])
+    for kind, found in through["by_kind"].items():
+        table.add_row(kind, str(found["first"]["count"]), *(_interval(found[name]) for name in columns))
+    console.print(table)
+    console.print()
 
 
 def print_tasks(result: Mapping[str, Any]) -> None:

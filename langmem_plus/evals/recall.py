@@ -2,7 +2,8 @@
 
 Each sample becomes a store of its own, written through `MemoryClient.add`, a thread at a time. Each question is asked
 twice: as an agent's turn (`MemoryClient.explain`: what is injected, how long each stage takes), and as a search, as
-deep as the settings fetch candidates, for the ranking. No language model is asked anything.
+deep as the settings fetch candidates, for the ranking. No language model is asked anything. Pairs of statements also go
+through remember, with a model that is scripted from the file.
 """
 
 from __future__ import annotations
@@ -20,12 +21,15 @@ from typing import Any
 from langmem_plus.evals.asking import ANSWERED_AT, Answer, ask
 from langmem_plus.evals.building import Moment, Step, build_all, opened, without
 from langmem_plus.evals.datasets import Dataset
+from langmem_plus.evals.decided import PROTOCOL as DECIDED_PROTOCOL
+from langmem_plus.evals.decided import measured
 from langmem_plus.evals.metrics import RESAMPLES, SEED
 from langmem_plus.evals.probes import NONSENSE, OWN, REMOVED, UNRELATED, nonsense_questions, unrelated_questions
 from langmem_plus.evals.provenance import provenance, settings_json
-from langmem_plus.evals.questions import Question
+from langmem_plus.evals.questions import Question, Sample
 from langmem_plus.evals.setups import BM25, Setup, by_store
 from langmem_plus.evals.summary import compared, summarise
+from langmem_plus.evals.vectors import take_vectors
 
 Answers = dict[str, list[Answer]]  # by setup, in the order of asking
 Asked = tuple[Question, str]  # and why it should get no answer, empty where it has one
@@ -66,7 +70,8 @@ def workload(dataset: Dataset, setups: Sequence[Setup], *, probes: bool = True) 
     """How many steps a run takes: messages that are added and questions that are asked."""
     messages = sum(sample.messages for sample in dataset.samples) * len(by_store(setups))
     asked = sum(len(each) for each in _asked(dataset, probes)) + sum(map(len, _removed(dataset, probes)))
-    return messages + asked * len(setups)
+    again = sum(sample.messages + len(sample.questions) for sample, _ in _decided(dataset, setups))
+    return messages + asked * len(setups) + again
 
 
 def evaluate(
@@ -105,15 +110,33 @@ def evaluate(
                 _ask_without(root, group, removed[number], answers, step)
             if not place.keep:
                 shutil.rmtree(root, ignore_errors=True)
-    rows = [_row(setup, answers) for setup in setups]
+    rows = {setup.name: _row(setup, answers) for setup in setups}
+    for sample, setup in _decided(dataset, setups):
+        rows[setup.name]["through_remember"] = _through_remember(sample, setup, place, dataset, step)
     return {
         "measured": "recall",
         "dataset": dataset.to_json(),
-        "protocol": [dataset.protocol, *PROTOCOL],
+        "protocol": [dataset.protocol, *PROTOCOL, *([DECIDED_PROTOCOL] if _decided(dataset, setups) else ())],
         **provenance(),
         "seconds": {"building": round(building, 1), "all": round(time.perf_counter() - started, 1)},
-        "rows": rows,
+        "rows": list(rows.values()),
     }
+
+
+def _decided(dataset: Dataset, setups: Sequence[Setup]) -> list[tuple[Sample, Setup]]:
+    """The pairs that also go through remember, each with the settings that they do it with."""
+    return [
+        (sample, setup) for sample in dataset.samples for setup in setups if dataset.form == "pairs" and not setup.plain
+    ]
+
+
+def _through_remember(sample: Sample, setup: Setup, place: Place, dataset: Dataset, step: Step) -> dict[str, Any]:
+    place.stores.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=place.stores, prefix="decided-") as scratch:
+        root = Path(scratch)
+        if setup.embeds:
+            take_vectors(place.cache / dataset.sha256[:12], root)
+        return measured(sample, setup, root, step)
 
 
 def _word(setup: Setup) -> str:

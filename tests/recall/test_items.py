@@ -114,6 +114,14 @@ def test_a_turn_whose_fact_was_replaced_is_left_out(hit: MakeHit) -> None:
     assert [(choice.id, "new" in choice.reason) for choice in outdated] == [("turn", True)]
 
 
+def test_a_turn_of_several_sentences_goes_with_its_replaced_fact(hit: MakeHit) -> None:
+    """It always has somewhat more of a question's words, and is somewhat nearer."""
+    turn = hit("My flat in this city is small. I live in Lyon.", {"cosine": 0.5}, id="turn", role="user")
+    fact = hit("I live in Lyon.", {"cosine": 0.4}, source_ids=["turn"], status="superseded", replaced_by="new")
+    kept, outdated = without_outdated("Which city do I live in?", [turn], [fact])
+    assert (kept, [choice.id for choice in outdated]) == ([], ["turn"])
+
+
 def test_a_turn_that_says_more_than_its_replaced_fact_stays(hit: MakeHit) -> None:
     """A turn is kept for whatever else it says, by words or by nearness."""
     turn = hit("I live in Lyon and the door code is 4711.", {"cosine": 0.5}, id="turn", role="user")
