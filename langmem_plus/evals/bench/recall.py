@@ -41,11 +41,11 @@ SCOPE = Scope(USER)
 STAGES = ("plan", "retrieve", "rerank", "mmr", "inject")
 ROWS = {
     **{name: name for name in STAGES},
-    "between": "between the stages",
-    "recall": "the whole recall",
-    "inference": "of it the model's inference",
-    "ours": "and everything else",
-    "alone": "inference alone, for the question",
+    "between": "between them",
+    "recall": "whole recall",
+    "inference": "… inference",
+    "ours": "… the rest",
+    "alone": "inference alone",
 }
 OPENED, NEW, AGAIN, WORDS = "first after opening", "new question", "asked before", "new, without a model"
 TARGET_SIZE, TARGET = 10_000, 10.0
