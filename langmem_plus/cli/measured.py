@@ -217,6 +217,20 @@ def print_halves(result: Halves) -> None:
             table.add_row("" if number else half, kind, *_score_cells(score))
     console.print(table)
     console.print()
+    if result.against:
+        _print_against(result)
+
+
+def _print_against(result: Halves) -> None:
+    columns = ["half", "against", "updates", "others", "right", "wrong", "precision", "recall"]
+    table = _table("what is retired, %: updates beside random and look-alike pairs", columns, texts=2)
+    for half, kinds in result.against.items():
+        for number, (name, found) in enumerate(kinds.items()):
+            counts = [str(found[each]) for each in ("updates", "others", "right", "wrong")]
+            shares = [_interval(found[each]) for each in ("precision", "recall")]
+            table.add_row("" if number else half, name, *counts, *shares)
+    console.print(table)
+    console.print()
 
 
 def _score_cells(score: Score) -> list[str]:

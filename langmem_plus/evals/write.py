@@ -19,7 +19,7 @@ import json
 import random
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -28,9 +28,11 @@ from langgraph.store.memory import InMemoryStore
 
 from langmem_plus.config import MemoryConfig
 from langmem_plus.errors import ImportFileError
+from langmem_plus.evals.against import LOOK_ALIKE, RANDOM, Case, against, likeness, word_f1
 from langmem_plus.evals.metrics import SEED
 from langmem_plus.evals.provenance import provenance, settings_json
 from langmem_plus.graph import make_services
+from langmem_plus.providers import make_embeddings
 from langmem_plus.records import Fact, MemoryRecord, record_id
 from langmem_plus.remember.decide import decide_by_rules, find_repeats, to_record
 from langmem_plus.remember.extract import draw_facts, facts_by_rules
@@ -39,7 +41,6 @@ from langmem_plus.remember.reconcile import decide_turn
 from langmem_plus.remember.simhash import simhash
 from langmem_plus.remember.steps import run_steps
 from langmem_plus.services import Services
-from langmem_plus.text import tokens
 
 Model = str | BaseChatModel | None
 
@@ -94,6 +95,7 @@ class Halves:
     reported: dict[str, Score]
     services: Services
     seconds: float
+    against: dict[str, Any] = field(default_factory=dict)
 
     @property
     def by(self) -> str:
@@ -115,6 +117,7 @@ class Halves:
             "name": self.by,
             "tuned_on_even_entries": {name: score.to_json() for name, score in self.tuned.items()},
             "reported_on_odd_entries": {name: score.to_json() for name, score in self.reported.items()},
+            **({"against": self.against} if self.against else {}),
             "config": settings_json(self.services.config),
         }
         return {
@@ -125,17 +128,6 @@ class Halves:
             "seconds": {"all": round(self.seconds, 1)},
             "rows": [row],
         }
-
-
-def word_f1(a: str, b: str) -> float:
-    """The harmonic mean of precision and recall over two texts' stemmed words without stop words, in [0, 1].
-
-    >>> word_f1("I prefer green tea", "The user prefers tea")
-    0.8
-    """
-    mine, theirs = set(tokens(a)) - {"user"}, set(tokens(b)) - {"user"}
-    shared = len(mine & theirs)
-    return 2 * shared / (len(mine) + len(theirs)) if shared else 0.0
 
 
 # Extraction
@@ -202,8 +194,10 @@ RECONCILIATION_PROTOCOL = (
     "facts are extracted from both messages, by rules or by the model that is named, the older one's are known and the "
     "newer one's are decided about; "
     "'update': the newer message should retire a fact of the older one; 'unrelated': the newer message of each entry "
-    "meets the older ones of all other entries and must retire nothing; 'look-alike': of these, the ones with the most "
-    "words in common; 'contradiction' (which of two statements holds is for the user to say) is only counted"
+    "meets the older ones of all other entries and must retire nothing; 'look-alike': of these, the 5 nearest by "
+    "cosine (by words in common without an embedder); 'contradiction' (which of two statements holds is for the user "
+    "to say) is only counted; against random and look-alike pairs: updates beside unrelated, and beside look-alike "
+    "older messages, with 95 % intervals over resampled entries"
 )
 MODEL_PROTOCOL = "; a model, which takes its time, meets 5 of all other entries, drawn with a seed, and not all of them"
 LOOK_ALIKES = 5  # older messages of other entries, the most similar ones, that an entry is tried against apart
@@ -228,7 +222,10 @@ def evaluate_reconciliation(path: str | Path, config: MemoryConfig | None = None
     pairs = [_pair(path, place, entry) for place, entry in enumerate(_read(path))]
     known = {pair.place: _facts(pair.old, f"old {pair.place}", services) for pair in pairs}
     new = {pair.place: _facts(pair.new, f"new {pair.place}", services) for pair in pairs}
+    sides = [" ".join(pair.new) for pair in pairs], [" ".join(pair.old) for pair in pairs]
+    near = likeness(*sides, make_embeddings(services.config.embeddings, services.config))
     halves: list[dict[str, Score]] = [{}, {}]
+    cases: list[list[Case]] = [[], []]
     for pair in pairs:
         half = halves[pair.place % 2]
         retired = _retires(new[pair.place], known[pair.place], services)
@@ -236,19 +233,24 @@ def evaluate_reconciliation(path: str | Path, config: MemoryConfig | None = None
         score = Score(int(retired), int(retired and expected), int(expected), int(retired and expected), tried=1)
         half[pair.kind] = half.get(pair.kind, Score()) + score
         others = [other for other in pairs if other.place % 2 == pair.place % 2 and not _same_story(pair, other)]
-        alike = sorted(others, key=lambda other: _alike(pair, other), reverse=True)[:LOOK_ALIKES]
+        alike = sorted(others, key=lambda other: -near[pair.place, other.place])[:LOOK_ALIKES]
         if services.model is not None:
             others = random.Random(f"{SEED}:{pair.place}").sample(others, min(LOOK_ALIKES, len(others)))
         met = {other.place: other for other in (*others, *alike)}
-        wrong = {place for place in met if _retires(new[pair.place], known[place], services)}
-        for name, tried in (("unrelated", others), ("look-alike", alike)):
-            found = sum(other.place in wrong for other in tried)
-            half[name] = half.get(name, Score()) + Score(found=found, tried=len(tried))
+        mistaken = {place for place in met if _retires(new[pair.place], known[place], services)}
+        groups = {RANDOM: others, LOOK_ALIKE: alike}
+        wrong = {name: sum(other.place in mistaken for other in those) for name, those in groups.items()}
+        tried = {name: len(those) for name, those in groups.items()}
+        cases[pair.place % 2].append(Case(expected, retired, tried, wrong))
+        for kind, name in (("unrelated", RANDOM), ("look-alike", LOOK_ALIKE)):
+            half[kind] = half.get(kind, Score()) + Score(found=wrong[name], tried=tried[name])
     for half in halves:
         updates = half.get("update", Score())
         half["all"] = updates + half.get("unrelated", Score())
     protocol = RECONCILIATION_PROTOCOL + ("" if services.model is None else MODEL_PROTOCOL)
-    return _halves("reconciliation", path, len(pairs), protocol, halves, services, started)
+    found = _halves("reconciliation", path, len(pairs), protocol, halves, services, started)
+    told = [{name: against(half, name) for name in (RANDOM, LOOK_ALIKE)} for half in cases]
+    return dataclasses.replace(found, against=dict(zip(("even, tuned", "odd"), told, strict=True)))
 
 
 def _pair(path: str | Path, place: int, entry: dict[str, Any]) -> _Pair:
@@ -273,10 +275,6 @@ def _same_story(pair: _Pair, other: _Pair) -> bool:
     """Whether two entries may speak of the same thing: one conversation, or a message in common."""
     shared = {*pair.old, *pair.new} & {*other.old, *other.new}
     return pair.group == other.group or bool(shared)
-
-
-def _alike(pair: _Pair, other: _Pair) -> float:
-    return word_f1(" ".join(pair.new), " ".join(other.old))
 
 
 def _retires(facts: Sequence[Fact], known: Sequence[Fact], services: Services) -> bool:
