@@ -91,7 +91,7 @@ def word_f1(a: str, b: str) -> float:
 
 
 def likeness(new: Sequence[str], old: Sequence[str], embeddings: Embeddings | None) -> npt.NDArray[np.float64]:
-    """How near each newer statement is to each older one, shape (new, old): by cosine, or by words without an embedder."""
+    """How near each newer statement is to each older one, shape (new, old): by cosine, else by words."""
     if embeddings is None:
         return np.array([[word_f1(one, other) for other in old] for one in new], np.float64)
     rows = [_unit(embeddings.embed_documents(list(texts))) for texts in (new, old)]

@@ -28,7 +28,7 @@ _NUMBER = _any(
     deux trois quatre cinq sept huit neuf dix onze douze douzaine cent mille moitié
     dos tres cuatro cinco seis siete ocho nueve diez once doce docena cien mil mitad""",
     r"\d",
-    "[一二两三四五六七八九十百千万]",
+    "[二两三四五六七八九十百千万]",  # 一 is an article as well, and a part of many words
 )
 _TIME = _any(
     """yesterday today tonight tomorrow last next ago week weekend month year years days weeks months recently morning
@@ -41,7 +41,7 @@ _TIME = _any(
     lunes martes miércoles jueves viernes sábado domingo """
     + " ".join(MONTHS),
     r"\b(?:19|20)\d\d\b",
-    "昨天|今天|明天|上周|下周|[年月日天周]|星期|最近|去年",
+    r"[昨今明前后]天|[上下这本]个?(?:周|月|星期|礼拜)|周末|星期|礼拜|最近|[去今明前]年|[\d一二三四五六七八九十]个?(?:年|月|日|号|天|周|点)",
 )
 _FIRST_PERSON = _any(
     """i me my mine we us our ours ich mich mir mein meine meinen meinem meiner wir uns unser unsere
@@ -52,7 +52,7 @@ _FIRST_PERSON = _any(
 _ASKS_NUMBER = re.compile(
     r"\bhow\s+(?:many|much|long|old|often|far|tall|big|large)\b|\bwhat\s+(?:time|percentage|number)\b"
     r"|\bwie\s*(?:viele?|lange?|alt|oft|weit|groß|hoch)\b|\bcombien\b|\bquel\s+âge\b"
-    r"|\bcu[aá]nt[oa]s?\b|多少|几[个次岁天年]|多[久大长远]",
+    r"|\bcu[aá]nt[oa]s?\b|多少|几(?![乎率])|多[久大长远高重]",
     re.IGNORECASE,
 )
 _ASKS_TIME = re.compile(

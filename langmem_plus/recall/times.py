@@ -69,12 +69,16 @@ _SINCE = re.compile(
     rf"|(?:过去|最近)(\d+|[一二两三四五六七八九十]){_HAN_UNIT}",
     re.IGNORECASE,
 )
-_LAST = r"(?:last|past|previous|letzten|letzte|letztes|letzter|vorigen|vorige|voriges|vergangenen)"
+_LAST = (
+    r"(?:last|past|previous|letzten|letzte|letztes|letzter|vorigen|vorige|voriges|vergangenen|dernier|dernière|"
+    r"último|última)"
+)
 _THIS = r"(?:this|diesen|diese|dieses|dieser|cette|ce|este|esta)"
 _AFTER = r"(?:dernier|dernière|derniere|passé|passée|pasado|pasada)"
 _SPAN = "|".join(
     [
         *sorted(_WEEKDAYS, key=len, reverse=True),
+        "fin de semana",
         "weekend",
         "week-end",
         "wochenende",
@@ -97,13 +101,12 @@ _NAMED = re.compile(
     re.IGNORECASE,
 )
 _NEAR = {
-    **dict.fromkeys(("yesterday", "gestern", "hier", "ayer", "昨天"), (1, 1)),
-    **dict.fromkeys(("today", "heute", "aujourd'hui", "hoy", "今天"), (0, 0)),
+    **dict.fromkeys(("yesterday", "last night", "gestern", "hier", "ayer", "anoche", "昨天", "昨晚"), (1, 1)),
+    **dict.fromkeys(("today", "heute", "aujourd'hui", "hoy", "今天", "今晚"), (0, 0)),
     **dict.fromkeys(("vorgestern", "avant-hier", "anteayer", "前天"), (2, 2)),
-    **dict.fromkeys(("上周", "上个星期"), (14, 1)),
-    **dict.fromkeys(("上个月",), (61, 1)),
-    **dict.fromkeys(("去年",), (730, 1)),
 }
+_HAN_SPAN = re.compile(r"(上上|上|这|本)个?(?:(?:周|星期|礼拜)([一二三四五六日天])?|(月))|(今|去|前)年")
+_HAN_BACK = {"上上": 2, "上": 1, "这": 0, "本": 0, "今": 0, "去": 1, "前": 2}
 _NEAR_WORD = re.compile(
     "|".join(rf"\b{word}\b" if word[0].isascii() else word for word in sorted(_NEAR, key=len, reverse=True)),
     re.IGNORECASE,
@@ -182,7 +185,7 @@ def periods(question: str, asked_at: dt.date) -> list[Period]:
     """
     try:
         return list(_periods(question, asked_at))
-    except OverflowError:  # "3000 years ago"
+    except (OverflowError, ValueError):  # "3000 years ago", or the year before the first one
         return []
 
 
@@ -197,6 +200,8 @@ def _periods(question: str, now: dt.date) -> Iterator[Period]:
     for match in _NAMED.finditer(question):
         name = (match["a"] or match["b"] or match["c"]).lower()
         yield _span(name, now, this=bool(match["now"]))
+    for match in _HAN_SPAN.finditer(question):
+        yield _han_span(match, now)
     for match in _NEAR_WORD.finditer(question):
         first, last = _NEAR[match[0].lower()]
         yield Period(now - dt.timedelta(first), now - dt.timedelta(last))
@@ -213,7 +218,7 @@ def _span(name: str, now: dt.date, *, this: bool) -> Period:
     if name in _WEEKDAYS:
         back = (now.weekday() - _WEEKDAYS[name]) % 7 or (0 if this else 7)
         return Period(now - back * day, now - back * day)
-    if name in ("weekend", "week-end", "wochenende"):
+    if name in ("weekend", "week-end", "wochenende", "fin de semana"):
         saturday = now - ((now.weekday() - 5) % 7 or 7) * day
         return Period(saturday - day, saturday + 2 * day)
     if name in ("week", "woche", "semaine", "semana"):
@@ -224,6 +229,23 @@ def _span(name: str, now: dt.date, *, this: bool) -> Period:
         return Period(first, now) if this else Period((first - day).replace(day=1), first - day)
     first = now.replace(month=1, day=1)
     return Period(first, now) if this else Period(first.replace(year=now.year - 1), now - day)
+
+
+def _han_span(match: re.Match[str], now: dt.date) -> Period:
+    """A week, one of its days, a month or a year, counted back from this one."""
+    back, day = _HAN_BACK[match[1] or match[4]], dt.timedelta(1)
+    if match[4]:
+        first = now.replace(month=1, day=1, year=now.year - back)
+        return Period(first, min(first.replace(month=12, day=31), now))
+    if match[3]:
+        months = now.year * 12 + now.month - 1 - back
+        first = dt.date(months // 12, months % 12 + 1, 1)
+        return Period(first, min(first + (calendar.monthrange(first.year, first.month)[1] - 1) * day, now))
+    monday = now - (now.weekday() + 7 * back) * day
+    if match[2]:
+        that = monday + ("一二三四五六日".find(match[2].replace("天", "日"))) * day
+        return Period(that, that)
+    return Period(monday - day, min(monday + 7 * day, now)) if back else Period(monday, now)
 
 
 def period_match(wanted: list[Period], said: dt.date) -> float:

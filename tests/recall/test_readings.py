@@ -10,12 +10,21 @@ from langmem_plus.recall.readings import asks_assistant, asks_number, asks_time,
 
 
 @pytest.mark.parametrize(
-    "question", ["How many dogs?", "Wie viele Hunde?", "Wie alt ist er?", "Combien de chiens ?", "¿Cuántos?", "多少钱"]
+    "question",
+    [
+        "How many dogs?",
+        "Wie viele Hunde?",
+        "Wie alt ist er?",
+        "Combien de chiens ?",
+        "¿Cuántos?",
+        "多少钱",
+        "做了几罐果酱？",
+    ],
 )
 def test_questions_for_a_number(question: str) -> None:
     """In each language."""
     assert asks_number(question)
-    assert not asks_number("Who is it? Wer? Qui? 谁")
+    assert not asks_number("Who is it? Wer? Qui? 谁 几乎")
 
 
 @pytest.mark.parametrize(
@@ -51,6 +60,8 @@ def test_questions_for_what_the_assistant_said(question: str) -> None:
         ("J'ai acheté trois pommes hier", True, True, True),
         ("Mi perro tiene cuatro años", True, True, True),
         ("我昨天买了三个", True, True, True),
+        ("我五月十四号过生日", True, True, True),
+        ("生日想要一台望远镜，天气好的时候看星星", False, False, False),
         ("The cat sleeps", False, False, False),
     ],
 )

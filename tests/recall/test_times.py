@@ -53,6 +53,23 @@ def test_days_and_months_are_found(question: str, expected: list[Named]) -> None
         ("el mes pasado", dt.date(2026, 2, 10), dt.date(2026, 3, 1)),
         ("两周前", dt.date(2026, 2, 18), dt.date(2026, 1, 20)),
         ("昨天", dt.date(2026, 3, 3), dt.date(2026, 3, 1)),
+        ("last night", dt.date(2026, 3, 3), dt.date(2026, 3, 1)),
+        ("letzte Woche", dt.date(2026, 2, 26), dt.date(2026, 2, 18)),
+        ("la semaine dernière", dt.date(2026, 2, 26), dt.date(2026, 2, 18)),
+        ("la semana pasada", dt.date(2026, 2, 26), dt.date(2026, 2, 18)),
+        ("la última semana", dt.date(2026, 2, 26), dt.date(2026, 2, 18)),
+        ("el fin de semana pasado", dt.date(2026, 2, 28), dt.date(2026, 2, 25)),
+        ("anoche", dt.date(2026, 3, 3), dt.date(2026, 3, 1)),
+        ("上周", dt.date(2026, 2, 26), dt.date(2026, 2, 18)),
+        ("上个星期", dt.date(2026, 2, 26), dt.date(2026, 3, 3)),
+        ("上上周", dt.date(2026, 2, 18), dt.date(2026, 2, 26)),
+        ("上周三", dt.date(2026, 2, 25), dt.date(2026, 2, 26)),
+        ("上星期天", dt.date(2026, 3, 1), dt.date(2026, 2, 22)),
+        ("这周", dt.date(2026, 3, 2), dt.date(2026, 2, 28)),
+        ("上个月", dt.date(2026, 2, 1), dt.date(2026, 3, 1)),
+        ("本月", dt.date(2026, 3, 1), dt.date(2026, 2, 28)),
+        ("去年", dt.date(2025, 12, 31), dt.date(2026, 1, 1)),
+        ("今年", dt.date(2026, 1, 1), dt.date(2025, 12, 31)),
     ],
 )
 def test_spans_are_counted_from_the_day_of_asking(question: str, inside: dt.date, outside: dt.date) -> None:
@@ -71,7 +88,17 @@ def test_a_day_is_better_than_its_month() -> None:
     assert date_match([], dt.date(2025, 5, 9)) == 0
 
 
-@given(st.text() | st.from_regex(r"[0-9]{1,9} (days|weeks|years|Jahre) ago on [0-9]{1,4} May [0-9]{4}"), st.dates())
+def test_a_span_of_the_past_may_lie_before_all_calendars() -> None:
+    """Then no day is meant."""
+    assert periods("前年", dt.date(1, 5, 1)) == []
+
+
+@given(
+    st.text()
+    | st.from_regex(r"(上上|上|这|本)个?(周[一二日]?|星期|月)|[今去前]年")
+    | st.from_regex(r"[0-9]{1,9} (days|weeks|years|Jahre) ago on [0-9]{1,4} May [0-9]{4}"),
+    st.dates(),
+)
 def test_any_question_can_be_read(question: str, day: dt.date) -> None:
     """Matches lie in [0, 1]; no number is too large."""
     assert 0 <= date_match(named_dates(question), day) <= 1
