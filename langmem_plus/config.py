@@ -109,7 +109,13 @@ class MemoryConfig(BaseSettings):
     importance_weight: float = _knob("recall", 0.05, "Weight of importance in the total.", ge=0, le=10)
     recency_tau_days: float = _knob("recall", 30.0, "Days after which recency falls to 1/e.", gt=0, le=36_500)
     mmr_lambda: float = _knob("recall", 0.9, "Relevance against diversity: 1 is relevance alone.", ge=0, le=1)
-    score_threshold: float | None = _knob("recall", None, "Relevance below which nothing is recalled.", ge=0, le=1)
+    score_threshold: float | None = _knob(
+        "recall",
+        None,
+        "Relevance below which a memory isn't recalled; none is what is calibrated: 0.2 in prompts, 0.02 in searches.",
+        ge=0,
+        le=1,
+    )
     search_triggers: tuple[str, ...] = _knob(
         "recall",
         (

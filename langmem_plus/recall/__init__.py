@@ -18,6 +18,7 @@ from collections.abc import Sequence
 
 from langchain_core.messages import BaseMessage
 
+from langmem_plus.recall.answerable import SEARCHED
 from langmem_plus.recall.inject import apply_context, build_context, clip_tail, inject_node, strip_context
 from langmem_plus.recall.mmr import akeep_scores, keep_scores, max_marginal_relevance, mmr_node, select
 from langmem_plus.recall.plan import plan_node
@@ -48,7 +49,8 @@ __all__ = [
 def recall(
     services: Services, scope: Scope, query: str, *, k: int | None = None, messages: Sequence[BaseMessage] = ()
 ) -> tuple[list[MemoryHit], MemoryReport]:
-    """The memories that answer a query, best first, and why each was chosen or dropped: retrieve, rerank, mmr.
+    """The memories that answer a query, best first, and why each was chosen or dropped: retrieve, rerank, mmr. Somebody
+    searches and looks at what is found, so more is let through than into a prompt.
 
     Args:
         services: the settings, the store, the reranker and the clock.
@@ -58,7 +60,7 @@ def recall(
         messages: messages that the caller sees anyway; turns made of them are left out.
     """
     hits, report = _retrieve(services, scope, query, limit=_candidates(services, k), messages=messages)
-    ranked, reranked = rerank_with(services, query, hits)
+    ranked, reranked = rerank_with(services, query, hits, least=SEARCHED)
     chosen, selected = select(ranked, services.config, k, documents_apart=False)
     selected.warnings += keep_scores(services, chosen)
     return chosen, report.merge(reranked).merge(selected)
@@ -69,7 +71,7 @@ async def arecall(
 ) -> tuple[list[MemoryHit], MemoryReport]:
     """As `recall`."""
     hits, report = await aretrieve(services, scope, query, limit=_candidates(services, k), messages=messages)
-    ranked, reranked = await arerank_with(services, query, hits)
+    ranked, reranked = await arerank_with(services, query, hits, least=SEARCHED)
     chosen, selected = select(ranked, services.config, k, documents_apart=False)
     selected.warnings += await akeep_scores(services, chosen)
     return chosen, report.merge(reranked).merge(selected)

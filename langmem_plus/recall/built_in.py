@@ -73,7 +73,7 @@ def weigh(question: str, candidates: Candidates, asked_at: datetime, compared: C
     points = {name: weight * found[name] for name, weight in row.weights.items() if name in found and found[name].any()}
     total = np.sum(list(points.values()), axis=0) if points else np.zeros(len(candidates))
     best = float(total.max(initial=0.0)) or 1.0
-    sure = None if compared is None else probability(signs(compared))
+    sure = None if compared is None else probability(signs(question, candidates, compared))
     return Judged(total / best, {name: each / best for name, each in points.items()}, row.name, sure)
 
 

@@ -13,6 +13,7 @@ from langchain_core.runnables import Runnable, RunnableConfig
 
 from langmem_plus.config import MemoryConfig
 from langmem_plus.providers import TextBits, TokenEncoder
+from langmem_plus.recall.answerable import INJECTED
 from langmem_plus.recall.built_in import judge, with_shares
 from langmem_plus.recall.overlap import spoken
 from langmem_plus.recall.query import bounded, current_text
@@ -142,14 +143,24 @@ def _rank_alone(
     now: dt.datetime,
     asked_for: frozenset[str],
     encoder: TokenEncoder | None = None,
+    least: float = INJECTED,
 ) -> tuple[list[MemoryHit], list[Choice]]:
-    """Without a reranking model. The roles in ``asked_for`` are relevant because the message asks for nothing else."""
+    """Without a reranking model. The roles in ``asked_for`` are relevant because the message asks for nothing else; of
+    the others none is, where an answer is less likely than ``least`` and the settings say nothing else.
+    """
     judged = None
     if config.relevance == "calibrated" and config.reranker.lower() != "none":
         judged = judge(query, hits, now, encoder, config.rerank_late)
         hits = with_shares(hits, judged)
     relevance, supported = relevance_of(query, hits, config, judged)
     named = np.array([hit.record.role in asked_for for hit in hits], bool)
+    sure = judged.probability if judged is not None else None
+    if sure is not None and sure < least and config.score_threshold is None:
+        reason = f"the memory hardly holds an answer: the probability is {sure:.2f}, below {least} (score_threshold)"
+        unlikely = [left_out(hit, reason) for hit, wanted in zip(hits, named, strict=True) if not wanted]
+        hits = [hit for hit, wanted in zip(hits, named, strict=True) if wanted]
+        kept, dropped = rank(hits, np.ones(len(hits)), config, now)
+        return kept, [*dropped, *unlikely]
     return rank(hits, np.where(named, 1.0, relevance), config, now, supported | named, query)
 
 
@@ -173,10 +184,15 @@ def keep_bits(services: Services, hits: Sequence[MemoryHit]) -> None:
 
 
 def rerank_with(
-    services: Services, query: str, hits: Sequence[MemoryHit], asked_for: frozenset[str] = frozenset()
+    services: Services,
+    query: str,
+    hits: Sequence[MemoryHit],
+    asked_for: frozenset[str] = frozenset(),
+    least: float = INJECTED,
 ) -> tuple[list[MemoryHit], MemoryReport]:
     """As `rerank` with the services' reranker. Where that fails, the built-in scoring takes over with a warning (with
-    ``strict`` on, it raises). The roles in ``asked_for`` are wanted whatever they say.
+    ``strict`` on, it raises). The roles in ``asked_for`` are wanted whatever they say; ``least`` is the probability of
+    an answer below which there is none, unless ``score_threshold`` says something else.
     """
     config, now, report = services.config, services.clock(), MemoryReport()
     answer: tuple[list[MemoryHit], list[Choice]] | None = None
@@ -189,7 +205,7 @@ def rerank_with(
             logger.warning("memory: the reranker failed, the built-in scoring took over: %s", error, exc_info=error)
             report.warnings.append(f"the reranker failed ({type(error).__name__}: {error}); built-in scoring was used")
     if answer is None:
-        answer = _rank_alone(query, hits, config, now, asked_for, services.token_encoder)
+        answer = _rank_alone(query, hits, config, now, asked_for, services.token_encoder, least)
         keep_bits(services, hits)
     kept, report.choices = answer
     report.counts = {"relevant": len(kept)}
@@ -197,12 +213,16 @@ def rerank_with(
 
 
 async def arerank_with(
-    services: Services, query: str, hits: Sequence[MemoryHit], asked_for: frozenset[str] = frozenset()
+    services: Services,
+    query: str,
+    hits: Sequence[MemoryHit],
+    asked_for: frozenset[str] = frozenset(),
+    least: float = INJECTED,
 ) -> tuple[list[MemoryHit], MemoryReport]:
     """As `rerank_with`; a model works in a thread, so that the event loop goes on."""
     if services.reranker is None and services.token_encoder is None:
-        return rerank_with(services, query, hits, asked_for)
-    return await asyncio.to_thread(rerank_with, services, query, hits, asked_for)
+        return rerank_with(services, query, hits, asked_for, least)
+    return await asyncio.to_thread(rerank_with, services, query, hits, asked_for, least)
 
 
 def question_of(state: MemoryState) -> tuple[str, frozenset[str]]:

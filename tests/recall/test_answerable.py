@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime as dt
 from collections.abc import Callable
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from langgraph.store.memory import InMemoryStore
 
 from langmem_plus.config import MemoryConfig
 from langmem_plus.providers.token_bits import local_token_encoder
-from langmem_plus.recall.answerable import WEIGHTS, probability
+from langmem_plus.recall.answerable import INJECTED, SEARCHED, WEIGHTS, probability
 from langmem_plus.recall.built_in import judge
-from langmem_plus.recall.rerank import rerank
+from langmem_plus.recall.rerank import rerank, rerank_with
 from langmem_plus.records import MemoryHit
+from langmem_plus.services import Services
 
 NOW = dt.datetime(2026, 3, 1, 12, tzinfo=dt.UTC)
 SAID = ["My dog is called Rex.", "I moved to Lyon in May.", "I drink green tea every morning.", "Bob likes to hike."]
@@ -37,7 +40,37 @@ def test_an_answer_is_likelier_than_none(hit: Callable[..., MemoryHit], size: in
     other = judge("Which port does the proxy listen on?", hits, NOW, encoder, 10).probability
     nonsense = judge("flurbin zorblax quux", hits, NOW, encoder, 10).probability
     assert known is not None and other is not None and nonsense is not None
-    assert known > 0.6 > 0.3 > max(other, nonsense)
+    assert known > 0.6 > INJECTED > max(other, nonsense)
     kept, _ = rerank("What is my dog called?", hits, MemoryConfig(), NOW, encoder=encoder)
     assert kept[0].record.text == SAID[0]
     assert kept[0].scores["relevance"] == pytest.approx(known)
+
+
+def test_a_prompt_gets_less_than_a_search(hit: Callable[..., MemoryHit]) -> None:
+    """An unlikely answer is shown to who searches and kept out of prompts; the report says why, and a setting opens."""
+    encoder = local_token_encoder()
+    if encoder is None:
+        pytest.skip("the packaged model isn't installed")
+    hits = [hit(text, {"store": 0.5, "cosine": 0.6, "coverage": 0.3}) for text in SAID]
+    question = "Where does my sister live?"
+    sure = judge(question, hits, NOW, encoder, 10).probability
+    assert sure is not None
+    assert SEARCHED < sure < INJECTED
+    services = Services(token_encoder=encoder, store=InMemoryStore(), clock=lambda: NOW)
+    kept, report = rerank_with(services, question, hits)
+    assert (kept, len(report.choices)) == ([], len(hits))
+    assert f"the probability is {sure:.2f}, below {INJECTED}" in report.choices[0].reason
+    assert rerank_with(services, question, hits, least=SEARCHED)[0]
+    opened = dataclasses.replace(services, config=MemoryConfig(score_threshold=0.0))
+    assert rerank_with(opened, question, hits)[0]
+
+
+def test_what_is_asked_for_by_its_kind_is_shown(hit: Callable[..., MemoryHit]) -> None:
+    """An archive that the message names is recalled whatever it says."""
+    encoder = local_token_encoder()
+    if encoder is None:
+        pytest.skip("the packaged model isn't installed")
+    hits = [hit("Rex is a dog.", {"store": 0.5}), hit("We talked about boats.", {"store": 0.1}, role="archive")]
+    services = Services(token_encoder=encoder, store=InMemoryStore(), clock=lambda: NOW)
+    kept, _ = rerank_with(services, "flurbin zorblax quux", hits, frozenset({"archive"}))
+    assert [each.record.role for each in kept] == ["archive"]
