@@ -16,12 +16,13 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from langchain_core.messages import AIMessage, HumanMessage
-from langgraph.store.base import PutOp
+from langgraph.store.base import BaseStore, PutOp
 
 from langmem_plus.client import MemoryClient
 from langmem_plus.config import MemoryConfig
@@ -55,7 +56,7 @@ _FIRST = dt.datetime(2020, 1, 1, tzinfo=dt.UTC)
 _REPLIES = ("Good to know: {}.", "{}, I see. Tell me more.", "Thanks, I'll keep {} in mind.", "Did {} surprise you?")
 _OPENINGS, _WARMING = 5, 10
 _MARK = "filled.json"
-_READY_SECONDS = 3600.0
+_READY_SECONDS, _LOOK_SECONDS = 3600.0, 0.1
 Say = Callable[[str], None]
 Asked = dict[str, Times]
 
@@ -147,16 +148,32 @@ def fill(root: Path, size: int, kind: str) -> dict[str, float]:
     return found
 
 
-def settle(store: MarkdownStore) -> None:
-    """Wait until nothing is left that the background would embed.
+def settle(store: BaseStore) -> None:
+    """Wait until nothing is left that the background would embed, or fill Chroma with.
 
     Raises:
-        TimeoutError: it takes too long; the embedder's warnings say why.
+        TimeoutError: it takes too long; the warnings say why.
     """
+    if not isinstance(store, MarkdownStore):
+        return
+    _wait(lambda: not (store.embed_waiting() or store.embedding_state().waiting))
+    large = store.embedding_state().texts > store.config.ann_threshold and store.config.dense_index == "auto"
+    if large and find_spec("chromadb") is not None:
+        _wait(lambda: _is_near(store))
+
+
+def _is_near(store: MarkdownStore) -> bool:
+    """Whether Chroma answers; it is filled once something is asked."""
+    store.search(SCOPE.namespace, query="tea", limit=1)
+    return store._engine.approximate.is_ready(SCOPE.namespace)
+
+
+def _wait(ready: Callable[[], bool]) -> None:
     until = time.monotonic() + _READY_SECONDS
-    while store.embed_waiting() or store.embedding_state().waiting:
+    while not ready():
         if time.monotonic() > until:
-            raise TimeoutError(f"{store.embedding_state().waiting} texts still wait for their vectors.")
+            raise TimeoutError(f"the store wasn't ready within {_READY_SECONDS:g} s: see the warnings above.")
+        time.sleep(_LOOK_SECONDS)
 
 
 def turns(size: int) -> Iterator[MemoryRecord]:
@@ -275,10 +292,10 @@ def measure(root: Path, size: int, kind: str, wanted: int) -> Recalls:
         for question in openings:
             with MemoryClient(root) as client:
                 found[OPENED].append(_ask(client, watched, question))
+                settle(client.store)  # what opening set going in the background is over before the next
         first, found[OPENED] = found[OPENED][0], found[OPENED][1:] or found[OPENED]
         with MemoryClient(root) as client:
-            if isinstance(client.store, MarkdownStore):
-                settle(client.store)
+            settle(client.store)
             _ask_all(client, watched, warming)
             found[NEW] = _ask_all(client, watched, asked)
             found[AGAIN] = _ask_all(client, watched, asked)
