@@ -101,3 +101,24 @@ def test_the_write_path_is_shown_by_halves(tmp_path: Path, monkeypatch: pytest.M
     assert all(len(line) <= 80 for line in done.output.splitlines())
     for wanted in ("sha256", "by rules", "even, tuned", "1.00"):
         assert wanted in done.output
+
+
+def test_pairs_of_statements_are_shown_from_both_sides(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """How they are found again, also through remember, and what is retired against unrelated pairs; in 80 columns."""
+    monkeypatch.setenv("COLUMNS", "80")
+    pairs = [("Where do I live?", "I live in Porto.", "I live in Aveiro now."), ("What is my code?", "4512", "7730")]
+    data = [
+        {"id": f"p{n}", "kind": "update", "question": question, "old": {"text": old}, "new": {"text": new}}
+        for n, (question, old, new) in enumerate(pairs)
+    ]
+    path, environment = tmp_path / "pairs.json", {"LANGMEM_PLUS_EMBEDDINGS": "none"}
+    path.write_text(json.dumps(data), encoding="utf-8")
+    found = CliRunner().invoke(app, ["eval", "recall", str(path), "--no-probes"], env=environment)
+    assert found.exit_code == 0, found.output
+    retired = CliRunner().invoke(app, ["eval", "reconcile", str(path)], env=environment)
+    assert retired.exit_code == 0, retired.output
+    assert all(len(line) <= 80 for line in (*found.output.splitlines(), *retired.output.splitlines()))
+    for wanted in ("through remember", "older shown", "50.0"):
+        assert wanted in found.output
+    for wanted in ("random", "look-alike", "precision"):
+        assert wanted in retired.output
