@@ -5,9 +5,10 @@ Lists are casefolded (ß is ss) and without punctuation. Scripts without spaces 
 
 from __future__ import annotations
 
+import functools
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from langmem_plus.text import words
 
@@ -194,6 +195,14 @@ def unspaced(character: str) -> bool:
     return not character.isascii() and len(words(character * 3)) == 2
 
 
+@functools.lru_cache(maxsize=64)
+def _by_first_letter(cues: tuple[str, ...]) -> Mapping[str, Sequence[str]]:
+    found: dict[str, list[str]] = {}
+    for cue in cues:
+        found.setdefault(cue[0], []).append(cue)
+    return found
+
+
 def find_cues(text: str, cues: Sequence[str]) -> tuple[list[str], str]:
     """The cues in a normalised text, each taken out once at its place, and what is left.
 
@@ -201,9 +210,10 @@ def find_cues(text: str, cues: Sequence[str]) -> tuple[list[str], str]:
     (['ok', 'thanks'], 'anne')
     """
     found: list[str] = []
-    left, position, apart = "", 0, False
+    left, position, apart, begins = "", 0, False, _by_first_letter(tuple(cues))
     while position < len(text):
-        cue = next((cue for cue in cues if text.startswith(cue, position) and _ends(text, position + len(cue))), None)
+        near = begins.get(text[position], ())
+        cue = next((cue for cue in near if text.startswith(cue, position) and _ends(text, position + len(cue))), None)
         if cue:
             found.append(cue)
             position += len(cue)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from langmem_plus.recall.cues import ACKNOWLEDGEMENTS, FILLERS, GREETINGS_AND_THANKS, find_cues, is_question, normalise
+from langmem_plus.recall.readings import read
 from langmem_plus.records import TURN_ROLES, MemoryHit
 from langmem_plus.text import tokens
 
@@ -39,7 +40,8 @@ def questions_last(query: str, hits: Sequence[MemoryHit]) -> list[MemoryHit]:
     """
     wanted = set(tokens(query))
     asked = [hit for hit in hits if wanted and hit.record.role in TURN_ROLES and _asks(wanted, hit.record.text)]
-    said = [hit for hit in hits if hit not in asked] if asked else list(hits)
+    last = {id(hit) for hit in asked}
+    said = [hit for hit in hits if id(hit) not in last]
     if not said or not asked:
         return list(hits)
     floor = min(hit.scores["total"] for hit in said)
@@ -49,5 +51,7 @@ def questions_last(query: str, hits: Sequence[MemoryHit]) -> list[MemoryHit]:
 
 
 def _asks(wanted: set[str], text: str) -> bool:
-    held = set(tokens(text))
+    if not is_question(text):  # nothing that only asks goes without
+        return False
+    held = read(text).words.keys()
     return wanted <= held and len(held) <= 2 * len(wanted) and only_asks(text)

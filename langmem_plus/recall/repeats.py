@@ -61,18 +61,20 @@ def without_echoes(hits: Sequence[MemoryHit]) -> tuple[list[MemoryHit], list[Cho
 
     Otherwise memories come back through the replies that they were quoted in, once more at every turn.
     """
-    sources = [
-        (hit, fold(hit.record.text).casefold())
-        for hit in hits
-        if hit.record.role != "assistant" and len(words(hit.record.text)) >= _ECHO_WORDS
-    ]
+    if all(hit.record.role != "assistant" for hit in hits):
+        return list(hits), []
+    sources = [(hit, fold(hit.record.text).casefold()) for hit in hits if hit.record.role != "assistant"]
     kept: list[MemoryHit] = []
     dropped: list[Choice] = []
     for hit in hits:
         reply = fold(hit.record.text).casefold() if hit.record.role == "assistant" else ""
-        source = next((other for other, text in sources if reply and text in reply), None)
+        source = next((other for other, text in sources if reply and text in reply and _is_said(other)), None)
         if source is None:
             kept.append(hit)
         else:
             dropped.append(left_out(hit, f"it only repeats what is shown: {source.record.id}"))
     return kept, dropped
+
+
+def _is_said(hit: MemoryHit) -> bool:
+    return len(words(hit.record.text)) >= _ECHO_WORDS

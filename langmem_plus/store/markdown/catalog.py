@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from langmem_plus.store.markdown.index import Index, Outline
 from langmem_plus.store.markdown.keywords import Keywords
-from langmem_plus.store.search import Floats, Ids, places_in
+from langmem_plus.store.search import Floats, Ids, places_in, products
 
 _FILTERED = ("role", "status", "thread_id")
 # Dead versions that are carried along before everything is read anew.
@@ -290,10 +290,10 @@ class Catalog:
         if self._vectors is None or self._vectors.view.shape[1] != len(query):
             return best[rows], best[rows]
         if among is None:
-            owners, similarity = self._vector_rows.view, self._vectors.view @ query
+            owners, similarity = self._vector_rows.view, products(self._vectors.view, query)
         else:
             slots = self._slots(self._with_neighbours(among))
-            owners, similarity = self._vector_rows.view[slots], self._vectors.view[slots] @ query
+            owners, similarity = self._vector_rows.view[slots], products(self._vectors.view[slots], query)
         if self._several_each:
             best[owners] = -np.inf
             np.maximum.at(best, owners, similarity)
