@@ -118,8 +118,12 @@ def test_tokens_that_say_nothing_change_nothing(rarity: list[float], count: int,
     if compared is None:
         assert max(rarity) < 2
     else:
-        assert compared.tokens.shape == (count, sum(each > 2 for each in rarity))
-        assert np.allclose(compared.tokens @ compared.weights, every @ token_weights(asked, every))
+        says = np.array(rarity) > 2
+        assert np.allclose(compared.tokens, every[:, says], atol=1e-5)
+        every[:, says] = compared.tokens  # rounding may move one over the bound of what holds a token
+        weights = token_weights(asked, every)
+        assert np.allclose(weights[says], compared.weights)
+        assert not weights[~says].any()
 
 
 @given(st.lists(st.text(max_size=30), min_size=1, max_size=6), st.text(max_size=40))
