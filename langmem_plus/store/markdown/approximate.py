@@ -169,8 +169,9 @@ class Approximate:
             states = list(self._states.values())
             self._states.clear()
             self._todo.clear()
-        for state in states:
-            self._let_go(state)
+        with self._syncing:  # what is just being opened is let go of, too
+            for state in states:
+                self._let_go(state)
 
     def forked(self) -> None:
         """In a forked child: the parent keeps its collections, and its locks."""

@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -424,3 +425,28 @@ MarkdownStore({str(root)!r}, index=index, config=MemoryConfig(dense_index="chrom
     until(lambda: is_ready(store, ns))
     assert answers(store, ns) == answers(exact, ns)
     assert len(store.as_vectorstore(ns).get(include=[])["ids"]) == 60
+
+
+def test_closing_lets_go_of_what_is_just_opened(
+    chroma: MarkdownStore, open_store: Any, ns: Namespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A collection that the background opens while its store is closed is nobody's afterwards."""
+    chroma.close()
+    opening, go_on, opened = threading.Event(), threading.Event(), approximate.Collection
+
+    def slow(*arguments: Any) -> Any:
+        opening.set()
+        assert go_on.wait(30)
+        return opened(*arguments)
+
+    monkeypatch.setattr(approximate, "Collection", slow)
+    store = open_store(BagOfWordsEmbeddings(), dense_index="chroma", sync_interval=1000)
+    store.search(ns, query="tea")
+    assert opening.wait(30)
+    closing = threading.Thread(target=store.close)
+    closing.start()
+    go_on.set()
+    closing.join(30)
+    lock = ProcessLock(chroma_lock(store._layout, ns))
+    assert lock.acquire(wait=False)
+    lock.release()
