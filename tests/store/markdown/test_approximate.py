@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import shutil
 import signal
@@ -443,8 +444,11 @@ def test_closing_lets_go_of_what_is_just_opened(
     store = open_store(BagOfWordsEmbeddings(), dense_index="chroma", sync_interval=1000)
     store.search(ns, query="tea")
     assert opening.wait(30)
+    background = store._engine.approximate
+    monkeypatch.setattr(background._worker, "stop", functools.partial(background._worker.stop, 0.01))
     closing = threading.Thread(target=store.close)
     closing.start()
+    until(lambda: not background._states)  # the thread wasn't waited for any longer
     go_on.set()
     closing.join(30)
     lock = ProcessLock(chroma_lock(store._layout, ns))
