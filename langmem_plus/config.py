@@ -88,7 +88,7 @@ class MemoryConfig(BaseSettings):
         "recall", "space", "space recalls from every thread of the space, thread from the current one and archives."
     )
     top_k: int = _knob("recall", 8, "Memories that are recalled at most.", ge=1, le=200)
-    fetch_k: int = _knob("recall", 50, "Candidates that are fetched before reranking.", ge=1, le=1000)
+    fetch_k: int = _knob("recall", 100, "Candidates that are fetched before reranking.", ge=1, le=1000)
     fusion: Literal["convex", "rrf"] = _knob("recall", "convex", "How words and vectors are combined.")
     dense_weight: float = _knob("recall", 0.5, "Share of the vectors against the words, for convex fusion.", ge=0, le=1)
     rrf_k: int = _knob("recall", 60, "The constant of reciprocal rank fusion.", ge=1, le=1000)
@@ -105,10 +105,10 @@ class MemoryConfig(BaseSettings):
         "recall", "calibrated", "How a raw relevance becomes a number in [0, 1]."
     )
     relevance_weight: float = _knob("recall", 1.0, "Weight of relevance in the total.", ge=0, le=10)
-    recency_weight: float = _knob("recall", 0.05, "Weight of recency in the total.", ge=0, le=10)
-    importance_weight: float = _knob("recall", 0.05, "Weight of importance in the total.", ge=0, le=10)
+    recency_weight: float = _knob("recall", 0.01, "Weight of recency in the total.", ge=0, le=10)
+    importance_weight: float = _knob("recall", 0.01, "Weight of importance in the total.", ge=0, le=10)
     recency_tau_days: float = _knob("recall", 30.0, "Days after which recency falls to 1/e.", gt=0, le=36_500)
-    mmr_lambda: float = _knob("recall", 0.9, "Relevance against diversity: 1 is relevance alone.", ge=0, le=1)
+    mmr_lambda: float = _knob("recall", 1.0, "Relevance against diversity: 1 is relevance alone.", ge=0, le=1)
     score_threshold: float | None = _knob(
         "recall",
         None,

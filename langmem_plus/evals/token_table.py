@@ -9,7 +9,8 @@ A document is what one person says until the other one speaks. Made are two file
 
 - ``rarity.npy``: for each of the 30,522 word pieces ln(1 + (N - n + ½) / (n + ½)), as half-precision floats; 0 for the
   unknown piece and the marks.
-- ``means.npy``: the mean token vector, and the mean unit vector of sentences, of 3,000 documents drawn with seed 0.
+- ``means.npy``: the mean token vector, the mean unit vector of sentences, and that of what they say beyond their texts,
+  of 3,000 documents drawn with seed 0.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ import numpy as np
 from langmem_plus.providers.embeddings import find_local
 from langmem_plus.providers.minilm import DATA, FloatArray, LocalEmbeddings
 from langmem_plus.providers.onnx_runtime import open_tokenizer
-from langmem_plus.providers.token_bits import split
+from langmem_plus.providers.token_bits import beyond, mean_of, split
 
 VOCABULARY = 30_522
 SAMPLE = 3000
@@ -61,16 +62,16 @@ def rarities(documents: Iterable[Sequence[int]], vocabulary: int, marks: Iterabl
 
 
 def mean_vectors(embeddings: LocalEmbeddings, documents: Sequence[str]) -> FloatArray:
-    """The mean token vector and the mean unit vector of sentences, shape (2, dims)."""
+    """The mean token vector, that of sentences, and that of what they say beyond their texts, shape (3, dims)."""
     read = embeddings.read_tokens(documents)
-    means = [
-        document.tokens[sentence].mean(axis=0)
+    sentences = [
+        (mean_of(document, sentence), document.vector)
         for text, document in zip(documents, read, strict=True)
         for sentence in split(text, document)[0]
     ]
-    units = np.stack(means) / np.linalg.norm(means, axis=1, keepdims=True)
-    tokens = np.concatenate([document.tokens for document in read])
-    return np.stack([tokens.mean(axis=0), units.mean(axis=0)]).astype(np.float32)
+    tokens = np.concatenate([document.tokens for document in read]).mean(axis=0)
+    alone = np.mean([sentence for sentence, _ in sentences], axis=0)
+    return np.stack([tokens, alone, np.mean([beyond(*pair) for pair in sentences], axis=0)]).astype(np.float32)
 
 
 def main(folder: Path) -> None:

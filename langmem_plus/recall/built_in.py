@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import itertools
 import unicodedata
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 import numpy as np
@@ -22,6 +22,10 @@ from langmem_plus.recall.overlap import spoken
 from langmem_plus.recall.readings import read
 from langmem_plus.recall.weights import choose_row
 from langmem_plus.records import TURN_ROLES, MemoryHit, MemoryRecord
+
+# A question whose words break into more further pieces than so is in a language that the local model never learnt: what
+# its tokens find near to each other there is spelt alike, no more. Whole vectors still tell answers from other things.
+FOREIGN = 0.3
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -36,12 +40,20 @@ class Judged:
         shares: what each feature gave of that, by its name; the shares of a hit add up to its ``order``.
         row: the weights that were used.
         probability: of an answer among them, in [0, 1]; None without token bits.
+        asked: the question's vector, which the sentences of ``bits`` are compared with; None without.
+        bits: the hits' token bits, by their records' ids.
     """
 
     order: Floats
     shares: dict[str, Floats] = field(default_factory=dict)
     row: str = ""
     probability: float | None = None
+    asked: npt.NDArray[np.float32] | None = None
+    bits: Mapping[str, TextBits | None] = field(default_factory=dict)
+
+    def given(self, place: int) -> dict[str, float]:
+        """What each feature gave a hit."""
+        return {name: round(float(share[place]), 4) for name, share in self.shares.items() if share[place] > 0}
 
 
 def judge(
@@ -62,30 +74,27 @@ def judge(
         encoder = None
     bits = find_bits(hits, encoder, limit) if encoder is not None else [None] * len(hits)
     known = encoder is not None and any(each is not None for each in bits)
-    compared = compare(encoder.ask(question), bits) if encoder is not None and known else None
-    return weigh(question, make_candidates(hits), asked_at, compared)
+    if encoder is None or not known:
+        return weigh(question, make_candidates(hits), asked_at, None)
+    asked = encoder.ask(question)
+    compared = compare(asked, bits)
+    foreign = asked.broken > FOREIGN
+    judged = weigh(question, make_candidates(hits), asked_at, compared, by_vectors=foreign)
+    by_id = {hit.record.id: each for hit, each in zip(hits, bits, strict=True)}
+    return replace(judged, asked=None if foreign else asked.sentence, bits=by_id)
 
 
-def weigh(question: str, candidates: Candidates, asked_at: datetime, compared: Compared | None) -> Judged:
-    """The features of the candidates, weighed and added up."""
-    found = features(question, candidates, asked_at.date(), compared)
+def weigh(
+    question: str, candidates: Candidates, asked_at: datetime, compared: Compared | None, *, by_vectors: bool = False
+) -> Judged:
+    """The features of the candidates, weighed and added up; ``by_vectors``, bits tell the probability alone."""
+    found = features(question, candidates, asked_at.date(), None if by_vectors else compared)
     row = choose_row(found)
     points = {name: weight * found[name] for name, weight in row.weights.items() if name in found and found[name].any()}
     total = np.sum(list(points.values()), axis=0) if points else np.zeros(len(candidates))
     best = float(total.max(initial=0.0)) or 1.0
     sure = None if compared is None else probability(signs(question, candidates, compared))
     return Judged(total / best, {name: each / best for name, each in points.items()}, row.name, sure)
-
-
-def with_shares(hits: Sequence[MemoryHit], judged: Judged) -> list[MemoryHit]:
-    """The hits with what each feature gave them among their scores."""
-    return [
-        hit.model_copy(update={"scores": {**hit.scores, **_given(judged, place)}}) for place, hit in enumerate(hits)
-    ]
-
-
-def _given(judged: Judged, place: int) -> dict[str, float]:
-    return {name: round(float(share[place]), 4) for name, share in judged.shares.items() if share[place] > 0}
 
 
 def can_read(question: str) -> bool:

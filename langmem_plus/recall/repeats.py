@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from langmem_plus.fence import fold
 from langmem_plus.records import TURN_ROLES, Choice, MemoryHit
 from langmem_plus.text import words
 
-# A turn is shown in place of the facts drawn from it only when its total is better by so much.
-TURN_MARGIN = 0.5
+# A turn is shown in place of the facts drawn from it only when it answers better by so much (of the best hit's 1): a
+# fact that holds something else of a long turn doesn't stand for it.
+TURN_MARGIN = 0.4
 # A shorter text stands in many replies by chance.
 _ECHO_WORDS = 3
 
@@ -24,13 +25,20 @@ def left_out(hit: MemoryHit, reason: str) -> Choice:
     return Choice(id=hit.record.id, text=hit.record.text, kept=False, reason=reason, scores=hit.scores)
 
 
-def without_repeats(hits: Sequence[MemoryHit]) -> tuple[list[MemoryHit], list[Choice]]:
+def without_repeats(
+    hits: Sequence[MemoryHit], answers: Mapping[str, float] | None = None
+) -> tuple[list[MemoryHit], list[Choice]]:
     """A fact isn't shown beside the turn that it came from: the fact stays, at the better of both places, unless the
-    turn's total is better by more than `TURN_MARGIN`; then the turn stands for its facts. Takes and gives sorted hits.
+    turn answers better by more than `TURN_MARGIN`; then the turn stands for its facts. Takes and gives sorted hits.
+
+    Args:
+        hits: sorted by their totals.
+        answers: how well each answers, by its record's id; None takes the totals.
     """
     turns = [hit for hit in hits if hit.record.role in TURN_ROLES]
     by_id = {name: turn for turn in turns for name in (*turn.record.source_ids, turn.record.id)}
     totals = {hit.record.id: hit.scores["total"] for hit in hits}
+    answers = answers or dict(totals)
     dropped: dict[str, Choice] = {}
     families: dict[str, list[MemoryHit]] = {}
     for fact in hits:
@@ -42,7 +50,7 @@ def without_repeats(hits: Sequence[MemoryHit]) -> tuple[list[MemoryHit], list[Ch
         if not facts:
             continue
         best = facts[0]
-        if totals[turn.record.id] - totals[best.record.id] > TURN_MARGIN:
+        if answers[turn.record.id] - max(answers[fact.record.id] for fact in facts) > TURN_MARGIN:
             for fact in facts:
                 dropped[fact.record.id] = left_out(fact, f"the turn that it came from says more: {turn.record.id}")
         else:

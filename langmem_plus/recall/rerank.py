@@ -14,7 +14,8 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from langmem_plus.config import MemoryConfig
 from langmem_plus.providers import TextBits, TokenEncoder
 from langmem_plus.recall.answerable import INJECTED
-from langmem_plus.recall.built_in import judge, with_shares
+from langmem_plus.recall.built_in import Judged, judge
+from langmem_plus.recall.newer import newer_first
 from langmem_plus.recall.overlap import spoken
 from langmem_plus.recall.query import bounded, current_text
 from langmem_plus.recall.questions import questions_last
@@ -44,6 +45,7 @@ def rank(
     now: dt.datetime,
     supported: npt.NDArray[np.bool_] | None = None,
     query: str = "",
+    judged: Judged | None = None,
 ) -> tuple[list[MemoryHit], list[Choice]]:
     """The hits best first, each with its scores, and why others were dropped.
 
@@ -56,6 +58,8 @@ def rank(
         now: the time that ages are counted from.
         supported: False for a hit that nothing speaks for.
         query: what was asked; turns that only ask it again come last.
+        judged: what the built-in reranker said; its shares stand among the scores, and of look-alikes the newer comes
+            first.
     """
     weights = config.relevance_weight, config.recency_weight, config.importance_weight
     kept: list[MemoryHit] = []
@@ -68,15 +72,28 @@ def rank(
             record.importance,
         )
         total = sum(w * v for w, v in zip(weights, values, strict=True)) / sum(weights) if any(weights) else values[0]
-        scores = {**hit.scores, "relevance": values[0], "recency": values[1], "importance": values[2], "total": total}
+        given = judged.given(place) if judged is not None else {}
+        scores = {
+            **hit.scores,
+            **given,
+            "relevance": values[0],
+            "recency": values[1],
+            "importance": values[2],
+            "total": total,
+        }
         reason = _refusal(hit, values[0], config, supported is None or bool(supported[place]))
         if reason:
             dropped.append(Choice(id=record.id, text=record.text, kept=False, reason=reason, scores=scores))
         else:
             kept.append(hit.model_copy(update={"scores": scores}))
     kept.sort(key=by_total)
-    kept, repeats = without_repeats(kept)
+    answers = None
+    if judged is not None:
+        answers = {hit.record.id: float(order) for hit, order in zip(hits, judged.order, strict=True)}
+    kept, repeats = without_repeats(kept, answers)
     kept, echoes = without_echoes(kept)
+    if judged is not None and judged.asked is not None:
+        kept = newer_first(kept, judged.asked, judged.bits)
     return questions_last(query, kept), [*dropped, *repeats, *echoes]
 
 
@@ -151,7 +168,6 @@ def _rank_alone(
     judged = None
     if config.relevance == "calibrated" and config.reranker.lower() != "none":
         judged = judge(query, hits, now, encoder, config.rerank_late)
-        hits = with_shares(hits, judged)
     relevance, supported = relevance_of(query, hits, config, judged)
     named = np.array([hit.record.role in asked_for for hit in hits], bool)
     sure = judged.probability if judged is not None else None
@@ -161,7 +177,7 @@ def _rank_alone(
         hits = [hit for hit, wanted in zip(hits, named, strict=True) if wanted]
         kept, dropped = rank(hits, np.ones(len(hits)), config, now)
         return kept, [*dropped, *unlikely]
-    return rank(hits, np.where(named, 1.0, relevance), config, now, supported | named, query)
+    return rank(hits, np.where(named, 1.0, relevance), config, now, supported | named, query, judged)
 
 
 def keep_bits(services: Services, hits: Sequence[MemoryHit]) -> None:

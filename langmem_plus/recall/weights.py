@@ -33,10 +33,11 @@ ROWS = (
         frozenset({"msb", "smax"}),
         {
             "msb": 4.0,
-            "msS": 2.5,
-            "smax": 2.0,
+            "msS": 3.0,
+            "smax": 0.75,
             "bQ": 1.0,
             "bW": 0.25,
+            "sB": 0.5,
             "bigram": 0.6,
             "spk": 1.5,
             "date": 4.5,

@@ -51,16 +51,18 @@ def at(found: list[dict[int, MemoryHit]], k: int) -> int:
     return sum(min(each, default=k + 1) <= k for each in found)
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_the_built_in_reranker_loses_nothing_against_plain_fusion(tmp_path: Path, language: str) -> None:
-    """As many questions are answered among the first five hits, and among the very first."""
+def test_the_built_in_reranker_loses_nothing_against_plain_fusion(tmp_path: Path) -> None:
+    """In each language as many questions are answered among the first five hits, and in all together more by the very
+    first.
+    """
     if local_token_encoder() is None:
         pytest.skip("the packaged model isn't installed")
-    told = LANGUAGES[language]
-    ranked, fused = (ask(tmp_path / name, told, reranker=name) for name in ("auto", "none"))
-    places = [[list(each) for each in found] for found in (ranked, fused)]
-    assert at(ranked, 1) >= at(fused, 1), places
-    assert at(ranked, 5) >= at(fused, 5), places
+    first = {"auto": 0, "none": 0}
+    for language, told in LANGUAGES.items():
+        found = {name: ask(tmp_path / language / name, told, reranker=name) for name in first}
+        assert at(found["auto"], 5) >= at(found["none"], 5), language
+        first = {name: count + at(found[name], 1) for name, count in first.items()}
+    assert first["auto"] > first["none"]
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

@@ -1,0 +1,84 @@
+"""Of two hits that say the like, the newer one comes first, and nothing else moves."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from langmem_plus.providers import TextBits
+from langmem_plus.recall.newer import newer_first
+from langmem_plus.records import MemoryHit
+
+MakeHit = Callable[..., MemoryHit]
+DAY = dt.datetime(2026, 3, 1, 12, tzinfo=dt.UTC)
+DRAW = np.random.default_rng(0)
+ASKED = DRAW.normal(size=384).astype(np.float32)
+ASKED /= np.linalg.norm(ASKED)
+
+
+def sentence(share: float) -> TextBits:
+    """Bits of one sentence: a share of it says what is asked, the rest is noise."""
+    noise = DRAW.normal(size=384)
+    signs = share * ASKED + (1 - share) * noise / np.linalg.norm(noise) > 0
+    return TextBits(np.empty((0, 48), np.uint8), np.packbits(signs)[None])
+
+
+def said(make: MakeHit, text: str, days: int, total: float, **fields: Any) -> MemoryHit:
+    """A hit of a day and a total."""
+    made = make(text, role="user", observed_at=DAY + dt.timedelta(days=days - 20), **{"thread_id": text, **fields})
+    return made.model_copy(update={"scores": {"total": total}})
+
+
+def order(hits: list[MemoryHit], bits: list[TextBits | None]) -> list[str]:
+    """The texts as they come out."""
+    found = newer_first(hits, ASKED, {hit.record.id: each for hit, each in zip(hits, bits, strict=True)})
+    assert sorted(hit.record.id for hit in found) == sorted(hit.record.id for hit in hits)
+    assert [hit.scores["total"] for hit in found] == sorted((hit.scores["total"] for hit in found), reverse=True)
+    return [hit.record.text for hit in found]
+
+
+def test_the_newer_of_two_that_are_alike_comes_first(hit: MakeHit) -> None:
+    """It takes the older one's place, which follows; what stood between comes after both."""
+    hits = [said(hit, "old", 0, 0.9), said(hit, "other", 1, 0.8), said(hit, "new", 2, 0.7)]
+    assert order(hits, [sentence(0.8), sentence(0.1), sentence(0.8)]) == ["new", "old", "other"]
+
+
+def test_of_several_the_newest_is_first(hit: MakeHit) -> None:
+    """And the others follow by their days."""
+    hits = [said(hit, text, day, 0.9 - day / 10) for day, text in enumerate(("a", "b", "c"))]
+    assert order(hits, [sentence(0.8) for _ in hits]) == ["c", "b", "a"]
+
+
+@pytest.mark.parametrize(
+    "newer",
+    [
+        {"days": 0},  # the same day
+        {"thread_id": "old"},  # the same conversation
+        {"metadata": {"name": "Bob"}},  # somebody else
+    ],
+)
+def test_what_may_hold_beside_it_stays(hit: MakeHit, newer: dict[str, Any]) -> None:
+    """What was said in one breath, or by others, replaces nothing."""
+    fields = {"days": 5, "total": 0.7, **newer}
+    hits = [said(hit, "old", 0, 0.9), said(hit, "new", **fields)]
+    assert order(hits, [sentence(0.8), sentence(0.8)]) == ["old", "new"]
+
+
+def test_what_is_not_about_the_question_stays(hit: MakeHit) -> None:
+    """Two sentences may be alike and far from what is asked, or near to it and not alike; or not be known."""
+    hits = [said(hit, "old", 0, 0.9), said(hit, "new", 5, 0.7)]
+    same = sentence(0.2)
+    assert order(hits, [same, same]) == ["old", "new"]
+    assert order(hits, [sentence(0.8), sentence(0.3)]) == ["old", "new"]
+    assert order(hits, [sentence(0.8), None]) == ["old", "new"]
+
+
+def test_only_what_is_shown_together_is_compared(hit: MakeHit) -> None:
+    """What ranks far down isn't fetched to the top because it is newer."""
+    hits = [said(hit, f"t{place}", place, 1 - place / 50) for place in range(12)]
+    bits: list[TextBits | None] = [sentence(0.8), *[None] * 10, sentence(0.8)]
+    assert order(hits, bits)[0] == "t0"
