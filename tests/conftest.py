@@ -74,4 +74,4 @@ def encoder(letters: Letters) -> TokenEncoder:
     rarity[[ord(vowel) for vowel in "aeiou :."]] = 1
     zero = np.zeros(letters.dims, np.float32)
     model: Any = letters
-    return TokenEncoder(model, TokenTable(rarity, zero, zero))
+    return TokenEncoder(model, TokenTable(rarity, zero, zero, zero))

@@ -31,17 +31,17 @@ DESIGNED: dict[str, dict[str, Any]] = {
         "strategy": "auto",
         "recall_scope": "space",
         "top_k": 8,
-        "fetch_k": 50,
+        "fetch_k": 100,
         "fusion": "convex",
         "dense_weight": 0.5,
         "rrf_k": 60,
         "reranker": "auto",
         "relevance": "calibrated",
         "relevance_weight": 1,
-        "recency_weight": 0.05,
-        "importance_weight": 0.05,
+        "recency_weight": 0.01,
+        "importance_weight": 0.01,
         "recency_tau_days": 30,
-        "mmr_lambda": 0.9,
+        "mmr_lambda": 1.0,
         "score_threshold": None,
         "relevance_threshold": 0.7,
     },
@@ -166,7 +166,7 @@ class TestKnobs:
         with pytest.raises(ValidationError):
             config.top_k = 6
         assert (config.replace(fetch_k=60).top_k, config.replace(fetch_k=60).fetch_k) == (5, 60)
-        assert config.fetch_k == 50
+        assert config.fetch_k == 100
         with pytest.raises(ConfigError, match="fetch_k=0"):
             config.replace(fetch_k=0)
 

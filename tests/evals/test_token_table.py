@@ -7,6 +7,7 @@ import pytest
 
 from langmem_plus.evals.token_table import mean_vectors, rarities
 from langmem_plus.providers.embeddings import find_local
+from langmem_plus.providers.token_bits import TEXT_SHARE
 
 
 def test_rare_pieces_weigh_more() -> None:
@@ -22,8 +23,10 @@ def test_means_are_those_of_tokens_and_of_sentences() -> None:
     if embeddings is None:
         pytest.skip(missing)
     means = mean_vectors(embeddings, ["I moved. To Lyon!", "Tea."])
-    assert means.shape == (2, 384)
-    two, one = (document.tokens for document in embeddings.read_tokens(["I moved. To Lyon!", "Tea."]))
-    vectors = np.array([part.mean(axis=0) for part in (two[:3], two[3:], one)])
-    expected = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).mean(axis=0)
-    assert np.allclose(means[1], expected, atol=1e-3)
+    assert means.shape == (3, 384)
+    two, one = embeddings.read_tokens(["I moved. To Lyon!", "Tea."])
+    vectors = np.array([part.mean(axis=0) for part in (two.tokens[:3], two.tokens[3:], one.tokens)])
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    assert np.allclose(means[1], vectors.mean(axis=0), atol=1e-3)
+    more = vectors - TEXT_SHARE * np.array([two.vector, two.vector, one.vector])
+    assert np.allclose(means[2], (more / np.linalg.norm(more, axis=1, keepdims=True)).mean(axis=0), atol=1e-3)

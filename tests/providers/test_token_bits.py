@@ -14,6 +14,7 @@ from langmem_plus.config import MemoryConfig
 from langmem_plus.providers.token_bits import (
     PIECES,
     SENTENCES,
+    TEXT_SHARE,
     TextBits,
     TokenEncoder,
     TokenTable,
@@ -62,12 +63,34 @@ def test_one_pass_gives_vector_and_bits(encoder: TokenEncoder, letters: Any) -> 
     assert len(bits.sentences) == 2
 
 
-def test_a_sentence_is_the_mean_of_its_tokens(encoder: TokenEncoder, letters: Any) -> None:
-    """Signs of it, compared with the mean of all sentences (zero here)."""
-    bits = encoder.read(["bcd. fgh!"])[0]
+def test_a_sentence_is_what_it_says_beyond_its_text(encoder: TokenEncoder, letters: Any) -> None:
+    """Signs of the mean of its tokens without a share of the text's vector, compared with their mean (zero here); the
+    speaker's name is no part of it.
+    """
+    bits = encoder.read(["Bob: bcd. fgh!"])[0]
+    whole = letters.read_tokens(["Bob: bcd. fgh!"])[0].vector
     for row, sentence in zip(bits.sentences, ("bcd.", " fgh!"), strict=True):
-        expected = letters.vectors[[ord(letter) for letter in sentence]].mean(axis=0) > 0
+        mean = letters.vectors[[ord(letter) for letter in sentence]].mean(axis=0)
+        expected = mean / np.linalg.norm(mean) - TEXT_SHARE * whole > 0
         assert np.array_equal(np.unpackbits(row).astype(bool), expected)
+
+
+@pytest.mark.parametrize(
+    ("question", "foreign"),
+    [
+        ("Where does my cousin work?", False),
+        ("Did Zuleika Zanzibarquux move to Ougadougou?", False),
+        ("Wo arbeitet meine Schwester seit letzter Woche?", True),
+        ("¿En qué trabajaba mi abuela de joven?", True),
+        ("Comment s'appelle le chien de ma voisine ?", True),
+    ],
+)
+def test_words_break_in_languages_that_the_model_does_not_know(question: str, foreign: bool) -> None:
+    """Names break in any."""
+    real = local_token_encoder()
+    if real is None:
+        pytest.skip("the packaged model isn't installed")
+    assert (real.ask(question).broken > 0.3) == foreign
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -76,7 +99,7 @@ def test_long_texts_are_read_to_their_end(make_letters: Callable[[], Any], text:
     """Piece by piece, each as long as the model sees; a sentence that is cut is read again, and no token is lost."""
     model = make_letters()
     zero = np.zeros(DIMS, np.float32)
-    encoder = TokenEncoder(model, TokenTable(np.full(128, 5, np.float32), zero, zero))
+    encoder = TokenEncoder(model, TokenTable(np.full(128, 5, np.float32), zero, zero, zero))
     bits = encoder.read([text])[0]
     assert 1 <= len(bits.sentences) <= SENTENCES
     assert len(model.read) <= PIECES
