@@ -21,6 +21,7 @@ Role = Literal["memory", "user", "assistant", "summary", "archive", "document"]
 Status = Literal["active", "pending", "superseded", "deleted"]
 ROLES: tuple[str, ...] = get_args(Role)
 TURN_ROLES: tuple[str, ...] = ("user", "assistant")
+NEWER_THAN = "newer_than"  # in a fact's metadata: the ids of what a model says it replaces, without anything to tell it
 FORGOTTEN = "forgotten"  # in a turn's metadata: it tells what the user asked to forget, so it isn't recalled
 GLOBAL_SPACE = "global"
 

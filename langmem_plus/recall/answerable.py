@@ -15,12 +15,14 @@ from langmem_plus.recall.readings import read
 # Of unrelated questions the nearest candidate lies here; it stands in where there are fewer than `_OTHERS` candidates.
 _UNRELATED = 0.28
 _OTHERS = 10
+# Candidates beyond so many are the worst of the search.
+_MANY = 50
 
 # By cross-validation over conversations, at 5 % of answerable questions refused in rooms of that size: in whole rooms
-# 99 to 100 % of nonsense, 91 to 99 % of questions about other things and, of questions without their evidence, 25 %
-# (LoCoMo) and 53 % (LongMemEval) are refused; in rooms of up to 8, 98 to 100 % of the first two and 54 to 100 %.
-WEIGHTS = {"token": 4.4, "gap": 8.6, "tokens": 8.8, "sentence": 5.8, "words": 1.25, "size": -1.23}
-BIAS = -5.15
+# all nonsense, 91 to 99 % of questions about other things and, of questions without their evidence, 24 % (LoCoMo) and
+# 55 % (LongMemEval) are refused; in rooms of up to 8 memories 98 to 100 % of the first two and 53 to 100 %.
+WEIGHTS = {"token": 3.5, "gap": 8.9, "tokens": 7.8, "sentence": 8.1, "words": 1.75, "size": -1.32}
+BIAS = -4.87
 # What is put into a prompt by itself must be right: about 3 % of the questions that have an answer get none, as does
 # nearly everything that has none. What somebody searches for is looked at: there, only what is hopeless is held back.
 INJECTED, SEARCHED = 0.2, 0.02
@@ -33,7 +35,7 @@ def signs(question: str, candidates: Candidates, compared: Compared) -> dict[str
     - tokens: the same where each token may be found in another candidate.
     - sentence: the cosine of the nearest sentence.
     - words: the greatest share of the question's words that a candidate holds.
-    - size: the logarithm of the number of candidates: among many, some are near by chance.
+    - size: the logarithm of the number of candidates, `_MANY` at most: among many, some are near by chance.
     """
     cosines, weights = compared.tokens, compared.weights
     best = np.sort(cosines @ weights)[::-1][:_OTHERS]
@@ -47,7 +49,7 @@ def signs(question: str, candidates: Candidates, compared: Compared) -> dict[str
         "tokens": float(cosines.max(axis=0) @ weights),
         "sentence": float(np.nanmax(compared.sentences)),
         "words": held / max(len(asked), 1),
-        "size": float(np.log(len(candidates))),
+        "size": float(np.log(min(len(candidates), _MANY))),
     }
 
 

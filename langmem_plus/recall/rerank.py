@@ -15,7 +15,7 @@ from langmem_plus.config import MemoryConfig
 from langmem_plus.providers import TextBits, TokenEncoder
 from langmem_plus.recall.answerable import INJECTED
 from langmem_plus.recall.built_in import Judged, judge
-from langmem_plus.recall.newer import newer_first
+from langmem_plus.recall.newer import linked_first, newer_first
 from langmem_plus.recall.overlap import spoken
 from langmem_plus.recall.query import bounded, current_text
 from langmem_plus.recall.questions import questions_last
@@ -90,7 +90,7 @@ def rank(
     answers = None
     if judged is not None:
         answers = {hit.record.id: float(order) for hit, order in zip(hits, judged.order, strict=True)}
-    kept, repeats = without_repeats(kept, answers)
+    kept, repeats = without_repeats(linked_first(kept), answers)
     kept, echoes = without_echoes(kept)
     if judged is not None and judged.asked is not None:
         kept = newer_first(kept, judged.asked, judged.bits)

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from langmem_plus.prompts import Change, Changes, fact_label
-from langmem_plus.records import Decision, Fact, MemoryRecord
+from langmem_plus.records import NEWER_THAN, Decision, Fact, MemoryRecord
 from langmem_plus.remember.forgetting import NAMED, TOO_MUCH, concerns, find_forgotten
 from langmem_plus.remember.likeness import holds, may_replace
 from langmem_plus.remember.rules import ADDITIVE, replaces, same_subject
@@ -203,7 +203,8 @@ class _Reading:
         objection = self._objection(fact, record)
         if objection:
             self.warnings.append(f"{record.text!r} stays: {objection}")
-            self._decide("ADD", fact, None, objection)
+            linked = objection == _UNTOLD and not _is_older(fact, record)
+            self._decide("ADD", _linked(fact, record) if linked else fact, None, objection)
         elif _is_older(fact, record):
             self._decide("ADD", fact, record, f"older than what is known: {reason}")
         else:
@@ -221,7 +222,7 @@ class _Reading:
         if not same_subject(fact.text, record.text) or (all(speakers) and speakers[0] != speakers[1]):
             return "the new fact is about somebody else"
         if not may_replace(fact.text, record.text):
-            return "nothing tells that both are about the same thing"
+            return _UNTOLD
         return None
 
     def _forget(self, fact: Fact, record: MemoryRecord | None, reason: str) -> None:
@@ -269,6 +270,15 @@ class _Reading:
                 self.decided.get(fact.key) or add_all([fact], "the model said nothing about it", "model")[0]
             )
         return Verdict([*decisions, *self.refused], self.warnings)
+
+
+_UNTOLD = "nothing tells that both are about the same thing"
+
+
+def _linked(fact: Fact, record: MemoryRecord) -> Fact:
+    """The fact with what a model says that it replaces: nothing is retired for that, but it is recalled before that."""
+    older = [record.id, *record.source_ids]
+    return fact.model_copy(update={"metadata": {**fact.metadata, NEWER_THAN: older}})
 
 
 # What decisions do to records.

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from langmem_plus.providers import TextBits
-from langmem_plus.recall.newer import newer_first
+from langmem_plus.recall.newer import linked_first, newer_first
 from langmem_plus.records import MemoryHit
 
 MakeHit = Callable[..., MemoryHit]
@@ -82,3 +82,19 @@ def test_only_what_is_shown_together_is_compared(hit: MakeHit) -> None:
     hits = [said(hit, f"t{place}", place, 1 - place / 50) for place in range(12)]
     bits: list[TextBits | None] = [sentence(0.8), *[None] * 10, sentence(0.8)]
     assert order(hits, bits)[0] == "t0"
+
+
+def test_what_a_model_linked_comes_first(hit: MakeHit) -> None:
+    """The newer fact, before the older one and before the turn that this was drawn from; and nothing else moves."""
+    hits = [
+        hit("turn", {"total": 0.9}, role="user", source_ids=["m1"]),
+        hit("other", {"total": 0.8}),
+        hit("old", {"total": 0.7}, source_ids=["m1"]),
+        hit("new", {"total": 0.2}, metadata={"newer_than": ["old", "m1"]}, observed_at=DAY - dt.timedelta(days=1)),
+    ]
+    hits[0] = hits[0].model_copy(
+        update={"record": hits[0].record.model_copy(update={"observed_at": DAY - dt.timedelta(days=9)})}
+    )
+    assert [each.record.text for each in linked_first(hits)] == ["new", "turn", "other", "old"]
+    alone = [each for each in hits if each.record.text in ("other", "new")]
+    assert linked_first(alone) == alone

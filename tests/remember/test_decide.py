@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from langmem_plus.prompts import Change, Changes
-from langmem_plus.records import Decision, Fact, MemoryRecord
+from langmem_plus.records import NEWER_THAN, Decision, Fact, MemoryRecord
 from langmem_plus.remember.decide import (
     FORGET,
     Verdict,
@@ -348,6 +348,8 @@ def test_a_model_replaces_only_what_is_about_the_same_thing() -> None:
             verdict = by_answer(facts(text), known(record), change)
             assert [(d.event, d.target) for d in verdict.decisions if d.fact] == [("ADD", None)], text
             assert verdict.warnings
+            if change.event == "UPDATE":  # recalled before it, no more
+                assert [d.fact.metadata[NEWER_THAN] for d in verdict.decisions if d.fact] == [[record]]
     for text, record in [
         ("I live in France", "I live in Paris"),
         ("My boat is now red", "My boat is blue"),
