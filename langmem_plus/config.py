@@ -96,7 +96,9 @@ class MemoryConfig(BaseSettings):
     reranker_folder: Path | None = _knob("recall", None, "A flashrank model folder, which auto then uses.")
     rerank_batch: int = _knob("recall", 50, "Candidates that a reranking model reads at most.", ge=1, le=500)
     rerank_bits: Literal["local", "none"] = _knob(
-        "recall", "local", "Token bits that the built-in reranker compares: the local model's, whatever embeds."
+        "recall",
+        "local",
+        "Token bits that the built-in reranker compares: the local model's, whatever else embeds.",
     )
     rerank_late: int = _knob(
         "recall", 100, "Candidates, at most, whose token bits a recall makes where the store has none.", ge=0, le=1000
@@ -173,7 +175,7 @@ class MemoryConfig(BaseSettings):
         "remember", 0.5, "Share of a fact's words that its turn must hold, or the fact is dropped.", ge=0, le=1
     )
     turn_batch: int = _knob("remember", 50, "Pending turns that one run works off at most.", ge=1, le=10_000)
-    neighbourhood: int = _knob("remember", 5, "Known records that a new fact is compared with.", ge=0, le=50)
+    neighbourhood: int = _knob("remember", 10, "Known records that a new fact is compared with.", ge=0, le=50)
     simhash_distance: int = _knob("remember", 3, "Bits in which near-duplicates may differ.", ge=0, le=64)
     summarize: bool = _knob("remember", True, "Keep a rolling summary of each thread.")
     summary_refresh_turns: int = _knob("remember", 6, "Turns after which the summary is refreshed.", ge=1, le=1_000_000)

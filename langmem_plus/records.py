@@ -7,6 +7,7 @@ A record's ``model_dump(mode="json")`` is the value in the store: flat, plain JS
 from __future__ import annotations
 
 import datetime as dt
+import functools
 import uuid
 from collections.abc import Iterable
 from typing import Annotated, Any, Literal, get_args
@@ -43,7 +44,7 @@ def parse_time(value: Any) -> Any:
     """
     if isinstance(value, str):
         try:
-            value = dt.datetime.fromisoformat(value.strip())
+            value = _read_time(value)
         except ValueError:
             return value
     if isinstance(value, dt.date) and not isinstance(value, dt.datetime):
@@ -54,6 +55,11 @@ def parse_time(value: Any) -> Any:
         except OverflowError as error:
             raise ValueError(f"{value.isoformat()} lies outside of the years 1 to 9999 in UTC") from error
     return value
+
+
+@functools.lru_cache(maxsize=20_000)
+def _read_time(text: str) -> dt.datetime:
+    return dt.datetime.fromisoformat(text.strip())
 
 
 def parse_epoch(value: float) -> dt.datetime:

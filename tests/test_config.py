@@ -63,7 +63,7 @@ DESIGNED: dict[str, dict[str, Any]] = {
         "base_url": None,
         "background": True,
         "max_facts": 3,
-        "neighbourhood": 5,
+        "neighbourhood": 10,
         "simhash_distance": 3,
         "summarize": True,
         "summary_refresh_turns": 6,
@@ -305,7 +305,7 @@ class TestToml:
         given = MemoryConfig.from_toml(path, top_k=3)
         monkeypatch.setenv(CONFIG_FILE_VARIABLE, str(path))
         for config in (given, MemoryConfig(top_k=3)):
-            assert (config.top_k, config.fetch_k, config.max_facts, config.neighbourhood) == (3, 2, 1, 5)
+            assert (config.top_k, config.fetch_k, config.max_facts, config.neighbourhood) == (3, 2, 1, 10)
 
     def test_a_named_file_that_is_missing_is_an_error(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """A wrong path in the environment isn't passed over."""

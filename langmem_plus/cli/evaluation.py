@@ -49,8 +49,8 @@ def recall(
         list[str] | None,
         typer.Option(
             "--compare",
-            help="Rows to show side by side: default, words, vectors, bm25, a preset's name, a TOML file; or all. "
-            "Several with commas, or the option again.",
+            help="Rows to show side by side: default, turn-vectors, words, fusion, vectors, bm25, a preset's name, a "
+            "TOML file; or all. Several with commas, or the option again.",
         ),
     ] = None,
     config: ConfigOption = None,

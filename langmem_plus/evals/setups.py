@@ -14,9 +14,12 @@ from langmem_plus.errors import ConfigError
 from langmem_plus.presets import PRESETS
 
 DEFAULT, WORDS, VECTORS, BM25 = "default", "words", "vectors", "bm25"
+TURN_VECTORS, FUSION = "turn-vectors", "fusion"
 _BUILT_IN: dict[str, dict[str, Any]] = {
     DEFAULT: {},
+    TURN_VECTORS: {"rerank_bits": "none"},
     WORDS: {"embeddings": "none"},
+    FUSION: {"reranker": "none"},
     VECTORS: {"dense_weight": 1.0, "fusion": "convex", "reranker": "none"},
     BM25: {"embeddings": "none", "window_weight": 0.0},
 }
@@ -80,7 +83,8 @@ def make_setup(name: str, base: MemoryConfig) -> Setup:
     """A row by its name: built in, a preset, or the path of a TOML file.
 
     Args:
-        name: ``default``, ``words``, ``vectors``, ``bm25``, a preset's name, or a path.
+        name: ``default``, ``turn-vectors`` (no token bits), ``words``, ``fusion`` (no reranker), ``vectors``, ``bm25``,
+            a preset's name, or a path.
         base: the settings that the built-in rows change.
 
     Raises:

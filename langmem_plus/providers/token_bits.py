@@ -275,8 +275,11 @@ def similarities(asked: FloatArray, documents: Sequence[Bits]) -> FloatArray:
 
 
 def make_token_encoder(config: MemoryConfig) -> TokenEncoder | None:
-    """What a setting means: None where no token bits are wanted, or where there is no local model to make them."""
-    return None if config.rerank_bits == "none" else local_token_encoder()
+    """What the settings mean: None where no token bits are wanted, or no vectors at all, or where there is no local
+    model to make them.
+    """
+    wanted = config.rerank_bits != "none" and config.embeddings.strip().lower() not in ("", "none")
+    return local_token_encoder() if wanted else None
 
 
 @functools.cache

@@ -51,9 +51,12 @@ class Judged:
     asked: npt.NDArray[np.float32] | None = None
     bits: Mapping[str, TextBits | None] = field(default_factory=dict)
 
-    def given(self, place: int) -> dict[str, float]:
-        """What each feature gave a hit."""
-        return {name: round(float(share[place]), 4) for name, share in self.shares.items() if share[place] > 0}
+    def given(self) -> list[dict[str, float]]:
+        """What each feature gave each hit."""
+        if not self.shares:
+            return [{} for _ in self.order]
+        names, table = list(self.shares), np.round(np.stack(list(self.shares.values()), axis=1), 4).tolist()
+        return [{name: share for name, share in zip(names, row, strict=True) if share > 0} for row in table]
 
 
 def judge(
@@ -93,7 +96,8 @@ def weigh(
     points = {name: weight * found[name] for name, weight in row.weights.items() if name in found and found[name].any()}
     total = np.sum(list(points.values()), axis=0) if points else np.zeros(len(candidates))
     best = float(total.max(initial=0.0)) or 1.0
-    sure = None if compared is None else probability(signs(question, candidates, compared))
+    can_tell = compared is not None and len(compared.weights) > 0
+    sure = probability(signs(question, candidates, compared)) if compared is not None and can_tell else None
     return Judged(total / best, {name: each / best for name, each in points.items()}, row.name, sure)
 
 

@@ -217,10 +217,8 @@ def by_vectors(candidates: Candidates) -> dict[str, Floats]:
 
 
 def compare(asked: AskedTokens, bits: Sequence[TextBits | None]) -> Compared | None:
-    """Compare a question with the candidates' bits; None where there are none, or no token of it says anything."""
+    """Compare a question with the candidates' bits; None where there are none."""
     says = asked.rarity > ASKED_RARITY
-    if not says.any():
-        return None
     nothing = np.empty((0, 0), np.uint8)
     sentences = [nothing if each is None else each.sentences for each in bits]
     held = np.array([len(rows) > 0 for rows in sentences], bool)
@@ -233,8 +231,10 @@ def compare(asked: AskedTokens, bits: Sequence[TextBits | None]) -> Compared | N
 
 
 def by_bits(compared: Compared, candidates: Candidates) -> dict[str, Floats]:
-    """msb, msS and smax."""
+    """msb, msS and smax; smax alone where no token says anything."""
     cosines, weights = compared.tokens, compared.weights
+    if not len(weights):
+        return {"smax": scale(compared.sentences)}
     another, answers = _of_another(candidates), _answers(candidates)
     share = np.where(answers > 0, ASKED_SHARE, np.where(another, SAID_SHARE, 0.0))
     in_context = np.maximum(cosines, share[:, None] * _at(cosines, candidates.before))

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from langmem_plus.providers import TextBits
 from langmem_plus.providers.token_bits import similarities
-from langmem_plus.recall.repeats import by_total
+from langmem_plus.recall.repeats import with_totals
 from langmem_plus.records import NEWER_THAN, TURN_ROLES, MemoryHit
 
 # Of the best hits so many are compared.
@@ -54,7 +54,7 @@ def newer_first(
             if _may_replace(said[newer], older):
                 total, least = totals[hits[newer].record.id], totals[hits[place].record.id]
                 totals[hits[newer].record.id] = max(total, least)
-    return _with_totals(hits, totals)
+    return with_totals(hits, totals)
 
 
 def linked_first(hits: Sequence[MemoryHit]) -> list[MemoryHit]:
@@ -67,21 +67,11 @@ def linked_first(hits: Sequence[MemoryHit]) -> list[MemoryHit]:
         if isinstance(older, list):
             said = [totals[other.record.id] for other in hits if not _names(other).isdisjoint(map(str, older))]
             totals[hit.record.id] = max([totals[hit.record.id], *said])
-    return _with_totals(hits, totals)
+    return with_totals(hits, totals)
 
 
 def _names(hit: MemoryHit) -> set[str]:
     return {hit.record.id, *(hit.record.source_ids if hit.record.role in TURN_ROLES else ())}
-
-
-def _with_totals(hits: Sequence[MemoryHit], totals: Mapping[str, float]) -> list[MemoryHit]:
-    changed = [
-        hit
-        if (total := totals[hit.record.id]) == hit.scores["total"]
-        else hit.model_copy(update={"scores": {**hit.scores, "total": total}})
-        for hit in hits
-    ]
-    return sorted(changed, key=by_total)
 
 
 def _read(hit: MemoryHit, asked: npt.NDArray[np.float32], bits: TextBits | None) -> _Said | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 
 from langmem_plus.fence import fold
@@ -56,12 +57,20 @@ def without_repeats(
         else:
             totals[best.record.id] = max(totals[best.record.id], totals[turn.record.id])
             dropped[turn.record.id] = left_out(turn, f"a fact drawn from it is shown: {best.record.id}")
-    kept = [
-        hit.model_copy(update={"scores": {**hit.scores, "total": totals[hit.record.id]}})
+    return with_totals([hit for hit in hits if hit.record.id not in dropped], totals), list(dropped.values())
+
+
+def with_totals(hits: Sequence[MemoryHit], totals: Mapping[str, float]) -> list[MemoryHit]:
+    """Sorted hits with new totals, by their records' ids, sorted again where any differs."""
+    if all(totals[hit.record.id] == hit.scores["total"] for hit in hits):
+        return list(hits)
+    changed = [
+        hit
+        if (total := totals[hit.record.id]) == hit.scores["total"]
+        else hit.model_copy(update={"scores": {**hit.scores, "total": total}})
         for hit in hits
-        if hit.record.id not in dropped
     ]
-    return sorted(kept, key=by_total), list(dropped.values())
+    return sorted(changed, key=by_total)
 
 
 def without_echoes(hits: Sequence[MemoryHit]) -> tuple[list[MemoryHit], list[Choice]]:
@@ -71,17 +80,22 @@ def without_echoes(hits: Sequence[MemoryHit]) -> tuple[list[MemoryHit], list[Cho
     """
     if all(hit.record.role != "assistant" for hit in hits):
         return list(hits), []
-    sources = [(hit, fold(hit.record.text).casefold()) for hit in hits if hit.record.role != "assistant"]
+    sources = [(hit, _folded(hit.record.text)) for hit in hits if hit.record.role != "assistant"]
     kept: list[MemoryHit] = []
     dropped: list[Choice] = []
     for hit in hits:
-        reply = fold(hit.record.text).casefold() if hit.record.role == "assistant" else ""
+        reply = _folded(hit.record.text) if hit.record.role == "assistant" else ""
         source = next((other for other, text in sources if reply and text in reply and _is_said(other)), None)
         if source is None:
             kept.append(hit)
         else:
             dropped.append(left_out(hit, f"it only repeats what is shown: {source.record.id}"))
     return kept, dropped
+
+
+@functools.lru_cache(maxsize=20_000)
+def _folded(text: str) -> str:
+    return fold(text).casefold()
 
 
 def _is_said(hit: MemoryHit) -> bool:

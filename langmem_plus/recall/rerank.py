@@ -64,6 +64,7 @@ def rank(
     weights = config.relevance_weight, config.recency_weight, config.importance_weight
     kept: list[MemoryHit] = []
     dropped: list[Choice] = []
+    shares: Sequence[dict[str, float]] = judged.given() if judged is not None else [{}] * len(hits)
     for place, hit in enumerate(hits):
         record = hit.record
         values = (
@@ -72,10 +73,9 @@ def rank(
             record.importance,
         )
         total = sum(w * v for w, v in zip(weights, values, strict=True)) / sum(weights) if any(weights) else values[0]
-        given = judged.given(place) if judged is not None else {}
         scores = {
             **hit.scores,
-            **given,
+            **shares[place],
             "relevance": values[0],
             "recency": values[1],
             "importance": values[2],
@@ -187,8 +187,7 @@ def keep_bits(services: Services, hits: Sequence[MemoryHit]) -> None:
         return
     made: dict[tuple[str, ...], dict[str, TextBits]] = {}
     for hit in hits:
-        text = spoken(hit.record)
-        if hit.bits is None and (bits := encoder.known(text)) is not None:
+        if hit.bits is None and (bits := encoder.known(text := spoken(hit.record))) is not None:
             made.setdefault(hit.namespace, {})[text] = bits
     for namespace, bits_of in made.items():
         try:

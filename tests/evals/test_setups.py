@@ -29,7 +29,7 @@ def test_plain_keyword_ranking_is_always_among_the_rows() -> None:
 def test_everything_is_the_built_in_rows_and_the_presets() -> None:
     """A preset keeps its own numbers."""
     found = {each.name: each for each in make_setups(["all"], BASE)}
-    assert found.keys() == {"default", "words", "vectors", "bm25", *PRESETS}
+    assert found.keys() == {"default", "turn-vectors", "words", "fusion", "vectors", "bm25", *PRESETS}
     assert found["theoria"].config.top_k == PRESETS["theoria"]["top_k"]
     assert not found["agent-cli"].config.versioning  # it keeps history, which no measure sees
 

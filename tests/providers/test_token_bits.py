@@ -174,6 +174,7 @@ def test_a_search_and_its_reranking_read_a_question_once() -> None:
 def test_a_setting_goes_without() -> None:
     """Bits of the local model, or none."""
     assert make_token_encoder(MemoryConfig(rerank_bits="none")) is None
+    assert make_token_encoder(MemoryConfig(embeddings="none")) is None
     assert make_token_encoder(MemoryConfig()) is local_token_encoder()
 
 

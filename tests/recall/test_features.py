@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from langmem_plus.providers.token_bits import AskedTokens, TextBits, similarities
+from langmem_plus.recall.built_in import weigh
 from langmem_plus.recall.features import Candidates, bm25, by_speaker, compare, features, scale, token_weights
 from langmem_plus.recall.readings import read
 
@@ -98,11 +99,19 @@ def test_bits_find_the_text_that_holds_the_tokens() -> None:
     assert found["smax"][0] == 1
 
 
-def test_a_question_of_which_nothing_says_anything_has_no_bits() -> None:
-    """Unknown pieces have no rarity."""
-    asked = AskedTokens(np.eye(1, 16, dtype=np.float32), np.zeros(1, np.float32), np.zeros(16, np.float32))
-    some = np.zeros((1, 2), np.uint8)
-    assert compare(asked, [TextBits(some, some)]) is None
+def test_a_question_of_which_nothing_says_anything_goes_by_sentences() -> None:
+    """Unknown pieces have no rarity; nothing tells then how likely an answer is."""
+    asked = AskedTokens(np.eye(1, 16, dtype=np.float32), np.zeros(1, np.float32), np.eye(16, dtype=np.float32)[0])
+    near, far = np.array([[0b10000000, 0]], np.uint8), np.zeros((1, 2), np.uint8)
+    compared = compare(asked, [TextBits(near, near), TextBits(far, far)])
+    assert compared is not None
+    assert compared.weights.tolist() == []
+    given = candidates(["tea", "Rex"])
+    found = features("who are they?", given, DAY, compared)
+    assert found["smax"].tolist() == [1, 0]
+    assert "msb" not in found
+    judged = weigh("who are they?", given, dt.datetime(2026, 3, 1, tzinfo=dt.UTC), compared)
+    assert (judged.row, judged.probability) == ("sentence vectors", None)
     assert compare(asked, [None]) is None
 
 
@@ -115,9 +124,8 @@ def test_tokens_that_say_nothing_change_nothing(rarity: list[float], count: int,
     bits = [TextBits(*draw.integers(0, 256, (2, 3, 2), dtype=np.uint8)) for _ in range(count)]
     every = similarities(tokens, [each.tokens for each in bits]).astype(np.float64)
     compared = compare(asked, bits)
-    if compared is None:
-        assert max(rarity) < 2
-    else:
+    assert compared is not None
+    if len(compared.weights):
         says = np.array(rarity) > 2
         assert np.allclose(compared.tokens, every[:, says], atol=1e-5)
         every[:, says] = compared.tokens  # rounding may move one over the bound of what holds a token
