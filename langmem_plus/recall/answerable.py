@@ -21,7 +21,7 @@ _MANY = 50
 # By cross-validation over conversations, at 5 % of answerable questions refused in rooms of that size: in whole rooms
 # all nonsense, 91 to 99 % of questions about other things and, of questions without their evidence, 24 % (LoCoMo) and
 # 55 % (LongMemEval) are refused; in rooms of up to 8 memories 98 to 100 % of the first two and 53 to 100 %.
-WEIGHTS = {"token": 3.5, "gap": 8.9, "tokens": 7.8, "sentence": 8.1, "words": 1.75, "size": -1.32}
+WEIGHTS = {"token": 3.5, "gap": 8.9, "tokens": 7.8, "sentence": 8.1, "words": 1.75, "size": -1.32, "own": 1.0}
 BIAS = -4.87
 # What is put into a prompt by itself must be right: about 3 % of the questions that have an answer get none, as does
 # nearly everything that has none. What somebody searches for is looked at: there, only what is hopeless is held back.
@@ -35,12 +35,15 @@ def signs(question: str, candidates: Candidates, compared: Compared) -> dict[str
     - tokens: the same where each token may be found in another candidate.
     - sentence: the cosine of the nearest sentence.
     - words: the greatest share of the question's words that a candidate holds.
+    - own: whether the question is in the first person: who asks about themselves asks for what they told. This one
+      isn't fitted, since no public set has both kinds of questions.
     - size: the logarithm of the number of candidates, `_MANY` at most: among many, some are near by chance.
     """
     cosines, weights = compared.tokens, compared.weights
     best = np.sort(cosines @ weights)[::-1][:_OTHERS]
     others = np.concatenate([best, np.full(_OTHERS - len(best), _UNRELATED)])
-    asked = set(read(question).words)
+    reading = read(question)
+    asked = set(reading.words)
     texts = zip(candidates.texts, candidates.names, strict=True)
     held = max(len(asked & (text.words.keys() | read(name).words.keys())) for text, name in texts)
     return {
@@ -49,6 +52,7 @@ def signs(question: str, candidates: Candidates, compared: Compared) -> dict[str
         "tokens": float(cosines.max(axis=0) @ weights),
         "sentence": float(np.nanmax(compared.sentences)),
         "words": held / max(len(asked), 1),
+        "own": float(reading.first_person),
         "size": float(np.log(min(len(candidates), _MANY))),
     }
 

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from langmem_plus.providers.token_bits import TextBits, TokenEncoder
 from langmem_plus.recall.answerable import probability, signs
-from langmem_plus.recall.features import Candidates, Compared, compare, features
+from langmem_plus.recall.features import Candidates, Compared, compare, features, is_near
 from langmem_plus.recall.overlap import spoken
 from langmem_plus.recall.readings import read
 from langmem_plus.recall.weights import choose_row
@@ -40,6 +40,7 @@ class Judged:
         shares: what each feature gave of that, by its name; the shares of a hit add up to its ``order``.
         row: the weights that were used.
         probability: of an answer among them, in [0, 1]; None without token bits.
+        near: which hits are near to the question by their bits; None without.
         asked: the question's vector, which the sentences of ``bits`` are compared with; None without.
         bits: the hits' token bits, by their records' ids.
     """
@@ -48,6 +49,7 @@ class Judged:
     shares: dict[str, Floats] = field(default_factory=dict)
     row: str = ""
     probability: float | None = None
+    near: npt.NDArray[np.bool_] | None = None
     asked: npt.NDArray[np.float32] | None = None
     bits: Mapping[str, TextBits | None] = field(default_factory=dict)
 
@@ -98,7 +100,8 @@ def weigh(
     best = float(total.max(initial=0.0)) or 1.0
     can_tell = compared is not None and len(compared.weights) > 0
     sure = probability(signs(question, candidates, compared)) if compared is not None and can_tell else None
-    return Judged(total / best, {name: each / best for name, each in points.items()}, row.name, sure)
+    near = is_near(compared) if compared is not None and not by_vectors else None
+    return Judged(total / best, {name: each / best for name, each in points.items()}, row.name, sure, near)
 
 
 def can_read(question: str) -> bool:

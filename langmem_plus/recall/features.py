@@ -51,6 +51,9 @@ ASKED_SHARE, SAID_SHARE = 0.9, 0.6
 LOCAL_RARITY = 4.2
 # A candidate holds a token where its cosine is so near to the best one.
 _HELD, _LEAST_HELD = 0.85, 0.35
+# From here on a candidate's late interaction, or the cosine of its best sentence, tells that it has to do with what is
+# asked.
+NEAR_TOKENS, NEAR_SENTENCE = 0.3, 0.25
 # BM25's constants.
 K1, B = 0.9, 0.4
 
@@ -228,6 +231,15 @@ def compare(asked: AskedTokens, bits: Sequence[TextBits | None]) -> Compared | N
     found = similarities(asked.tokens, [nothing if each is None else each.tokens for each in bits]).astype(np.float64)
     best = similarities(asked.sentence[None], sentences)[:, 0].astype(np.float64)
     return Compared(found, token_weights(asked, found), np.where(held, best, np.nan))
+
+
+def is_near(compared: Compared) -> npt.NDArray[np.bool_]:
+    """Which candidates say something near to what is asked, be it in one sentence of many: the others may be left out
+    where no word speaks for them either.
+    """
+    told = compared.tokens @ compared.weights >= NEAR_TOKENS if len(compared.weights) else False
+    near: npt.NDArray[np.bool_] = told | (np.nan_to_num(compared.sentences, nan=-1.0) >= NEAR_SENTENCE)
+    return near
 
 
 def by_bits(compared: Compared, candidates: Candidates) -> dict[str, Floats]:

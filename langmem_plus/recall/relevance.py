@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 
 from langmem_plus.config import MemoryConfig
-from langmem_plus.recall.answerable import INJECTED
 from langmem_plus.recall.built_in import Judged
 from langmem_plus.recall.overlap import coverage, spoken
 from langmem_plus.records import MemoryHit
@@ -65,9 +64,8 @@ def relevance_of(
         evidence = np.where(unranked, share, evidence)
         relevance = _sure(_calibrated(judged.order, evidence, _kinds(hits)), judged)
     blank = not tokens(query)  # "who am I?": nothing to judge by
-    # A sentence within a long turn can answer though the whole is near to nothing that is asked.
-    likely = judged is not None and judged.probability is not None and judged.probability >= INJECTED
-    return relevance, (cosines > COSINE_OF_NOTHING) | (share > 0) | logits | blank | likely
+    told = judged.near if judged is not None and judged.near is not None else np.zeros(len(hits), bool)
+    return relevance, (cosines > COSINE_OF_NOTHING) | (share > 0) | logits | blank | told
 
 
 def _array(hits: Sequence[MemoryHit], name: str) -> Floats:

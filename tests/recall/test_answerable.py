@@ -74,3 +74,26 @@ def test_what_is_asked_for_by_its_kind_is_shown(hit: Callable[..., MemoryHit]) -
     services = Services(token_encoder=encoder, store=InMemoryStore(), clock=lambda: NOW)
     kept, _ = rerank_with(services, "flurbin zorblax quux", hits, frozenset({"archive"}))
     assert [each.record.role for each in kept] == ["archive"]
+
+
+def test_who_asks_about_themselves_is_answered_sooner(hit: Callable[..., MemoryHit]) -> None:
+    """Where one lives is told by where one moved to, though hardly a word says so."""
+    encoder = local_token_encoder()
+    if encoder is None:
+        pytest.skip("the packaged model isn't installed")
+    hits = [hit(text, {"store": 0.5, "cosine": 0.2, "coverage": 0.0}) for text in SAID]
+    own, other = (judge(f"Where {who} live?", hits, NOW, encoder, 10).probability for who in ("do I", "does she"))
+    assert own is not None and other is not None
+    assert own > INJECTED
+    assert own > other
+
+
+def test_a_room_of_other_things_adds_nothing(hit: Callable[..., MemoryHit]) -> None:
+    """Beside the answer nothing is shown that has nothing to do with the question, as likely as the answer is."""
+    encoder = local_token_encoder()
+    if encoder is None:
+        pytest.skip("the packaged model isn't installed")
+    hits = [hit(text, {"store": 0.5, "cosine": 0.1, "coverage": 0.0}) for text in SAID]
+    kept, dropped = rerank("What is the name of my puppy?", hits, MemoryConfig(), NOW, encoder=encoder)
+    assert kept[0].record.text == SAID[0]
+    assert len(dropped) >= 2
