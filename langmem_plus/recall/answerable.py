@@ -25,7 +25,7 @@ WEIGHTS = {"token": 3.5, "gap": 8.9, "tokens": 7.8, "sentence": 8.1, "words": 1.
 BIAS = -4.87
 # What is put into a prompt by itself must be right: about 3 % of the questions that have an answer get none, as does
 # nearly everything that has none. What somebody searches for is looked at: there, only what is hopeless is held back.
-INJECTED, SEARCHED = 0.2, 0.02
+INJECTED, SEARCHED = 0.2, 0.05
 
 
 def signs(question: str, candidates: Candidates, compared: Compared) -> dict[str, float]:
