@@ -45,6 +45,7 @@ SENTENCES = 32
 _BLOCK = 16
 _KEPT_TEXTS = 20_000
 _KEPT_QUESTIONS = 256
+_AT_ONCE = 128  # texts whose token vectors are held at a time, up to 50 MB
 # In a forward pass of the whole text each token tells of all: so much of the text's vector is taken off a sentence's
 # own, which finds about as much as sentences that are read one by one.
 TEXT_SHARE = 0.6
@@ -176,7 +177,17 @@ class TokenEncoder(Embeddings):
         return found
 
     def _read(self, texts: Sequence[str]) -> tuple[list[FloatArray], list[TextBits]]:
-        """The texts' vectors and bits. Each round reads one piece of those that aren't at their end."""
+        """The texts' vectors and bits."""
+        vectors: list[FloatArray] = []
+        bits: list[TextBits] = []
+        for start in range(0, len(texts), _AT_ONCE):
+            some, theirs = self._read_some(texts[start : start + _AT_ONCE])
+            vectors += some
+            bits += theirs
+        return vectors, bits
+
+    def _read_some(self, texts: Sequence[str]) -> tuple[list[FloatArray], list[TextBits]]:
+        """Each round reads one piece of the texts that aren't at their end."""
         vectors: list[FloatArray] = []
         tokens: list[list[Bits]] = [[] for _ in texts]
         sentences: list[list[FloatArray]] = [[] for _ in texts]

@@ -187,3 +187,17 @@ def test_the_local_model_finds_what_is_meant() -> None:
     asked = encoder.ask("What is the name of my puppy?")
     cosines = similarities(asked.tokens, [bits.tokens for bits in encoder.read(texts)])
     assert int((cosines @ asked.rarity).argmax()) == 0
+
+
+def test_many_texts_are_read_some_at_a_time(
+    encoder: TokenEncoder, letters: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So that not all of their token vectors are held; each text has its own vector and bits."""
+    together: list[int] = []
+    read = letters.read_tokens
+    monkeypatch.setattr(letters, "read_tokens", lambda texts: (together.append(len(texts)), read(texts))[1])
+    texts = [f"bcd {number}" for number in range(300)]
+    vectors = encoder.embed_documents(texts)
+    assert max(together) <= 128
+    assert np.allclose(vectors, [each.vector for each in read(texts)])
+    assert [len(bits.tokens) for bits in encoder.read(texts)] == [len(text) - 1 for text in texts]
