@@ -114,7 +114,7 @@ class MemoryConfig(BaseSettings):
     score_threshold: float | None = _knob(
         "recall",
         None,
-        "Relevance below which a memory isn't recalled; none is what is calibrated: 0.2 in prompts, 0.05 in searches.",
+        "Relevance below which a memory isn't recalled; none is what is calibrated: 0.15 in prompts, 0.03 in searches.",
         ge=0,
         le=1,
     )

@@ -19,6 +19,7 @@ from langchain_core.embeddings import Embeddings
 from numpy.typing import NDArray
 
 from langmem_plus.errors import ConfigError
+from langmem_plus.providers.forks import renewed_in_children
 from langmem_plus.providers.onnx_runtime import check_sha256, open_session, open_tokenizer, sha256
 from langmem_plus.tokens import encodable
 
@@ -118,9 +119,14 @@ class LocalEmbeddings(Embeddings):
     def __init__(self, files: ModelFiles) -> None:
         self.files = files
         self.dims = files.dims
-        self._lock = threading.Lock()
+        self.forked()
+        renewed_in_children(self)
         self._loaded: tuple[Any, Any] | None = None
         self._asked: dict[str, TokenVectors] = {}
+
+    def forked(self) -> None:
+        """In a forked child: a thread of the parent may have held the lock."""
+        self._lock = threading.Lock()
 
     @functools.cached_property
     def model_id(self) -> str:

@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 
 from langmem_plus.config import MemoryConfig
 from langmem_plus.providers.embeddings import find_local
+from langmem_plus.providers.forks import renewed_in_children
 from langmem_plus.providers.minilm import DATA, MAX_TOKENS, FloatArray, LocalEmbeddings, TokenVectors
 
 Bits = NDArray[np.uint8]
@@ -40,6 +41,7 @@ ASKED_RARITY = 2.0
 # A long text is read piece by piece, since the model sees 256 tokens at a time; more than so many aren't read.
 PIECES = 8
 SENTENCES = 32
+_PIECE = 8_000  # characters, of which the model sees the beginning
 # Rows that are multiplied at a time: so few that the linear algebra library keeps to one thread, since calling others
 # takes longer than the work, and very long where all cores are busy.
 _BLOCK = 16
@@ -51,7 +53,7 @@ _AT_ONCE = 128  # texts whose token vectors are held at a time, up to 50 MB
 TEXT_SHARE = 0.6
 # "Ann: I moved." says who speaks, which isn't what the sentence says.
 _SPEAKER = re.compile(r"[^\n:.!?]{1,40}: ")
-_SENTENCE = re.compile(r".+?(?:[!?！？؟⁇。…]+|\.+(?=\s|$)|\n|$)", re.DOTALL)
+_SENTENCE = re.compile(r".+?(?:[!?！？؟⁇。…]+|\.(?=\s|$)|\n|$)", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -193,7 +195,7 @@ class TokenEncoder(Embeddings):
         sentences: list[list[FloatArray]] = [[] for _ in texts]
         todo = [(place, 0) for place in range(len(texts))]
         for _ in range(PIECES):
-            parts = [texts[place][start:] for place, start in todo]
+            parts = [texts[place][start : start + _PIECE] for place, start in todo]
             read = self.embeddings.read_tokens(parts) if parts else []
             vectors = vectors or [piece.vector for piece in read]
             further = []
@@ -202,7 +204,7 @@ class TokenEncoder(Embeddings):
                 stored = (self.table.rarity[piece.ids] > STORED_RARITY) & (piece.spans[:, 0] < end)
                 tokens[place].append(np.packbits(piece.tokens[stored] > self.table.mean, axis=1))
                 sentences[place] += [beyond(mean_of(piece, part), vectors[place]) for part in found]
-                further += [(place, start + end)] if text[end:].strip() else []
+                further += [(place, start + end)] if texts[place][start + end : start + end + _PIECE].strip() else []
             todo = further
         bits = []
         for place, text in enumerate(texts):
@@ -311,8 +313,13 @@ class _Recent(Generic[Key, Value]):
 
     def __init__(self, size: int) -> None:
         self._size = size
-        self._lock = threading.Lock()
         self._values: OrderedDict[Key, Value] = OrderedDict()
+        self.forked()
+        renewed_in_children(self)
+
+    def forked(self) -> None:
+        """In a forked child: a thread of the parent may have held the lock."""
+        self._lock = threading.Lock()
 
     def get(self, key: Key) -> Value | None:
         with self._lock:

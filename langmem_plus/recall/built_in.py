@@ -20,6 +20,7 @@ from langmem_plus.recall.answerable import probability, signs
 from langmem_plus.recall.features import Candidates, Compared, compare, features, is_near
 from langmem_plus.recall.overlap import spoken
 from langmem_plus.recall.readings import read
+from langmem_plus.recall.repeats import Place, place_of
 from langmem_plus.recall.weights import choose_row
 from langmem_plus.records import TURN_ROLES, MemoryHit, MemoryRecord
 
@@ -42,7 +43,7 @@ class Judged:
         probability: of an answer among them, in [0, 1]; None without token bits.
         near: which hits are near to the question by their bits; None without.
         asked: the question's vector, which the sentences of ``bits`` are compared with; None without.
-        bits: the hits' token bits, by their records' ids.
+        bits: the hits' token bits, by their places.
     """
 
     order: Floats
@@ -51,7 +52,7 @@ class Judged:
     probability: float | None = None
     near: npt.NDArray[np.bool_] | None = None
     asked: npt.NDArray[np.float32] | None = None
-    bits: Mapping[str, TextBits | None] = field(default_factory=dict)
+    bits: Mapping[Place, TextBits | None] = field(default_factory=dict)
 
     def given(self) -> list[dict[str, float]]:
         """What each feature gave each hit."""
@@ -85,8 +86,8 @@ def judge(
     compared = compare(asked, bits)
     foreign = asked.broken > FOREIGN
     judged = weigh(question, make_candidates(hits), asked_at, compared, by_vectors=foreign)
-    by_id = {hit.record.id: each for hit, each in zip(hits, bits, strict=True)}
-    return replace(judged, asked=None if foreign else asked.sentence, bits=by_id)
+    by_place = {place_of(hit): each for hit, each in zip(hits, bits, strict=True)}
+    return replace(judged, asked=None if foreign else asked.sentence, bits=by_place)
 
 
 def weigh(

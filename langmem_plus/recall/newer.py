@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from langmem_plus.providers import TextBits
 from langmem_plus.providers.token_bits import similarities
-from langmem_plus.recall.repeats import with_totals
+from langmem_plus.recall.repeats import Place, place_of, with_totals
 from langmem_plus.records import NEWER_THAN, TURN_ROLES, MemoryHit
 
 # Of the best hits so many are compared.
@@ -24,6 +24,8 @@ COMPARED = 10
 # which the newer one holds (56 % of these came first without it, 79 % with it) and on LoCoMo, where it costs nothing
 # among the first five and 0.7 points at the first place.
 ALIKE, NEAR = 0.5, 0.45
+# By so much a newer hit comes to stand above an older one.
+_STEP = 1e-9
 
 
 @dataclass(frozen=True)
@@ -38,35 +40,50 @@ class _Said:
 
 
 def newer_first(
-    hits: Sequence[MemoryHit], asked: npt.NDArray[np.float32], bits: Mapping[str, TextBits | None]
+    hits: Sequence[MemoryHit], asked: npt.NDArray[np.float32], bits: Mapping[Place, TextBits | None]
 ) -> list[MemoryHit]:
-    """The hits, sorted as they come, with each newer one raised to the total of the older ones that it may replace.
+    """The hits, sorted as they come, with each newer one raised above the older ones that it may replace.
 
     Args:
         hits: sorted by their totals.
         asked: the question's unit vector, shape (dims,).
-        bits: of the hits, by their records' ids.
+        bits: of the hits, by their places.
     """
-    said = [_read(hit, asked, bits.get(hit.record.id)) for hit in hits[:COMPARED]]
-    totals = {hit.record.id: hit.scores["total"] for hit in hits}
-    for place, older in enumerate(said):
-        for newer in range(place + 1, len(said)):
-            if _may_replace(said[newer], older):
-                total, least = totals[hits[newer].record.id], totals[hits[place].record.id]
-                totals[hits[newer].record.id] = max(total, least)
-    return with_totals(hits, totals)
+    shown = list(hits[:COMPARED])
+    said = [_read(hit, asked, bits.get(place_of(hit))) for hit in shown]
+    pairs = [
+        (shown[newer], shown[older])
+        for older in range(len(said))
+        for newer in range(len(said))
+        if newer != older and _may_replace(said[newer], said[older])
+    ]
+    return _raised(hits, pairs)
 
 
 def linked_first(hits: Sequence[MemoryHit]) -> list[MemoryHit]:
-    """The hits, sorted as they come, with each fact that a model called the newer one raised to the total of the best
-    hit that says the older: that fact, or the turn that it was drawn from.
+    """The hits, sorted as they come, with each fact that a model called the newer one raised above the hits that say
+    the older: that fact, and the turn that it was drawn from.
     """
-    totals = {hit.record.id: hit.scores["total"] for hit in hits}
+    pairs = []
     for hit in hits:
         older = hit.record.metadata.get(NEWER_THAN)
         if isinstance(older, list):
-            said = [totals[other.record.id] for other in hits if not _names(other).isdisjoint(map(str, older))]
-            totals[hit.record.id] = max([totals[hit.record.id], *said])
+            names = set(map(str, older))
+            pairs += [(hit, other) for other in hits if other is not hit and not _names(other).isdisjoint(names)]
+    return _raised(hits, pairs)
+
+
+def _raised(hits: Sequence[MemoryHit], pairs: Sequence[tuple[MemoryHit, MemoryHit]]) -> list[MemoryHit]:
+    """The hits with the first of each pair above the second, also along chains; what a circle asks for is left undone
+    somewhere.
+    """
+    totals = {place_of(hit): hit.scores["total"] for hit in hits}
+    for _ in range(len(pairs)):
+        below = [(newer, older) for newer, older in pairs if totals[place_of(newer)] <= totals[place_of(older)]]
+        if not below:
+            break
+        for newer, older in below:
+            totals[place_of(newer)] = totals[place_of(older)] + _STEP
     return with_totals(hits, totals)
 
 

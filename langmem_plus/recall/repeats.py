@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
+from typing import TypeAlias
 
 from langmem_plus.fence import fold
 from langmem_plus.records import TURN_ROLES, Choice, MemoryHit
@@ -26,47 +27,62 @@ def left_out(hit: MemoryHit, reason: str) -> Choice:
     return Choice(id=hit.record.id, text=hit.record.text, kept=False, reason=reason, scores=hit.scores)
 
 
+Place: TypeAlias = tuple[tuple[str, ...], str]
+"""A hit's namespace and its record's id."""
+
+
+def place_of(hit: MemoryHit) -> Place:
+    """What tells a hit from all others."""
+    return hit.namespace, hit.record.id
+
+
 def without_repeats(
-    hits: Sequence[MemoryHit], answers: Mapping[str, float] | None = None
+    hits: Sequence[MemoryHit], answers: Mapping[Place, float] | None = None
 ) -> tuple[list[MemoryHit], list[Choice]]:
     """A fact isn't shown beside the turn that it came from: the fact stays, at the better of both places, unless the
     turn answers better by more than `TURN_MARGIN`; then the turn stands for its facts. Takes and gives sorted hits.
 
     Args:
         hits: sorted by their totals.
-        answers: how well each answers, by its record's id; None takes the totals.
+        answers: how well each answers, by its place; None takes the totals.
     """
     turns = [hit for hit in hits if hit.record.role in TURN_ROLES]
-    by_id = {name: turn for turn in turns for name in (*turn.record.source_ids, turn.record.id)}
-    totals = {hit.record.id: hit.scores["total"] for hit in hits}
+    by_id = {(turn.namespace, name): turn for turn in turns for name in (*turn.record.source_ids, turn.record.id)}
+    totals = {place_of(hit): hit.scores["total"] for hit in hits}
     answers = answers or dict(totals)
-    dropped: dict[str, Choice] = {}
-    families: dict[str, list[MemoryHit]] = {}
+    dropped: dict[Place, Choice] = {}
+    stands_for: dict[Place, Place] = {}
+    families: dict[Place, dict[Place, MemoryHit]] = {}
     for fact in hits:
-        if fact.record.role == "memory":
-            for turn_id in {by_id[name].record.id for name in fact.record.source_ids if name in by_id}:
-                families.setdefault(turn_id, []).append(fact)
+        sources = [(fact.namespace, name) for name in fact.record.source_ids] if fact.record.role == "memory" else []
+        for turn in (by_id[source] for source in sources if source in by_id):
+            families.setdefault(place_of(turn), {})[place_of(fact)] = fact
     for turn in turns:
-        facts = [fact for fact in families.get(turn.record.id, ()) if fact.record.id not in dropped]
+        here = place_of(turn)
+        facts = {place: fact for place, fact in families.get(here, {}).items() if place not in dropped}
         if not facts:
             continue
-        best = facts[0]
-        if answers[turn.record.id] - max(answers[fact.record.id] for fact in facts) > TURN_MARGIN:
-            for fact in facts:
-                dropped[fact.record.id] = left_out(fact, f"the turn that it came from says more: {turn.record.id}")
+        best = next(iter(facts))
+        if answers[here] - max(answers[place] for place in facts) > TURN_MARGIN:
+            for place, fact in facts.items():
+                dropped[place] = left_out(fact, f"the turn that it came from says more: {turn.record.id}")
         else:
-            totals[best.record.id] = max(totals[best.record.id], totals[turn.record.id])
-            dropped[turn.record.id] = left_out(turn, f"a fact drawn from it is shown: {best.record.id}")
-    return with_totals([hit for hit in hits if hit.record.id not in dropped], totals), list(dropped.values())
+            totals[best] = max(totals[best], totals[here])
+            dropped[here] = left_out(turn, f"a fact drawn from it is shown: {best[1]}")
+            stands_for[best] = here
+    for fact_place, turn_place in stands_for.items():
+        if fact_place in dropped:  # another turn says more than the fact that stood for this one
+            dropped.pop(turn_place, None)
+    return with_totals([hit for hit in hits if place_of(hit) not in dropped], totals), list(dropped.values())
 
 
-def with_totals(hits: Sequence[MemoryHit], totals: Mapping[str, float]) -> list[MemoryHit]:
-    """Sorted hits with new totals, by their records' ids, sorted again where any differs."""
-    if all(totals[hit.record.id] == hit.scores["total"] for hit in hits):
+def with_totals(hits: Sequence[MemoryHit], totals: Mapping[Place, float]) -> list[MemoryHit]:
+    """Sorted hits with new totals, by their places, sorted again where any differs."""
+    if all(totals[place_of(hit)] == hit.scores["total"] for hit in hits):
         return list(hits)
     changed = [
         hit
-        if (total := totals[hit.record.id]) == hit.scores["total"]
+        if (total := totals[place_of(hit)]) == hit.scores["total"]
         else hit.model_copy(update={"scores": {**hit.scores, "total": total}})
         for hit in hits
     ]

@@ -20,7 +20,7 @@ from langmem_plus.recall.overlap import spoken
 from langmem_plus.recall.query import bounded, current_text
 from langmem_plus.recall.questions import questions_last
 from langmem_plus.recall.relevance import given_relevance, relevance_of
-from langmem_plus.recall.repeats import by_total, left_out, without_echoes, without_repeats
+from langmem_plus.recall.repeats import by_total, left_out, place_of, without_echoes, without_repeats
 from langmem_plus.records import Choice, MemoryHit, MemoryReport
 from langmem_plus.services import Reranker, Services, Update, stage
 from langmem_plus.state import MemoryState
@@ -89,8 +89,9 @@ def rank(
     kept.sort(key=by_total)
     answers = None
     if judged is not None:
-        answers = {hit.record.id: float(order) for hit, order in zip(hits, judged.order, strict=True)}
+        answers = {place_of(hit): float(order) for hit, order in zip(hits, judged.order, strict=True)}
     kept, repeats = without_repeats(linked_first(kept), answers)
+    kept = linked_first(kept)  # a turn may have raised a fact since
     kept, echoes = without_echoes(kept)
     if judged is not None and judged.asked is not None:
         kept = newer_first(kept, judged.asked, judged.bits)
@@ -153,6 +154,19 @@ def rerank(
     return kept, [*rest, *dropped]
 
 
+def _judge(
+    query: str, hits: Sequence[MemoryHit], now: dt.datetime, encoder: TokenEncoder | None, config: MemoryConfig
+) -> Judged:
+    """What the built-in reranker says; without token bits where the local model fails."""
+    try:
+        return judge(query, hits, now, encoder, config.rerank_late)
+    except Exception as error:
+        if encoder is None or config.strict:
+            raise
+        logger.warning("memory: the local model failed, so no token bits are compared: %s", error, exc_info=error)
+        return judge(query, hits, now)
+
+
 def _rank_alone(
     query: str,
     hits: Sequence[MemoryHit],
@@ -167,7 +181,7 @@ def _rank_alone(
     """
     judged = None
     if config.relevance == "calibrated" and config.reranker.lower() != "none":
-        judged = judge(query, hits, now, encoder, config.rerank_late)
+        judged = _judge(query, hits, now, encoder, config)
     relevance, supported = relevance_of(query, hits, config, judged)
     named = np.array([hit.record.role in asked_for for hit in hits], bool)
     sure = judged.probability if judged is not None else None

@@ -131,12 +131,17 @@ class Period(NamedTuple):
     last: dt.date
 
 
+# What matches "i", "s" and "k" when case is ignored, and isn't the same letter in lower case.
+_LIKE_ASCII = str.maketrans({"ı": "i", "İ": "I", "ſ": "s", "\u212a": "K"})
+
+
 def named_dates(question: str) -> list[Named]:
     """The months and days that a question names; months alone only where no day is named.
 
     >>> named_dates("What did Ann do on 7 May, 2023?"), named_dates("¿Qué pasó en mayo?")
     ([Named(month=5, day=7, year=2023)], [Named(month=5, day=None, year=None)])
     """
+    question = question.translate(_LIKE_ASCII)
     found = [Named(int(m[2]), int(m[3]), int(m[1])) for m in _ISO.finditer(question)]
     found += [Named(int(m[2]), _number(m[3]), _number(m[1])) for m in _HAN.finditer(question)]
     found += [Named(MONTHS[m[2].lower()], int(m[1]), _number(m[3])) for m in _DAY_MONTH.finditer(question)]
@@ -184,7 +189,7 @@ def periods(question: str, asked_at: dt.date) -> list[Period]:
     [Period(first=datetime.date(2026, 2, 28), last=datetime.date(2026, 2, 28))]
     """
     try:
-        return list(_periods(question, asked_at))
+        return list(_periods(question.translate(_LIKE_ASCII), asked_at))
     except (OverflowError, ValueError):  # "3000 years ago", or the year before the first one
         return []
 

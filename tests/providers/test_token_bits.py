@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -201,3 +202,25 @@ def test_many_texts_are_read_some_at_a_time(
     assert max(together) <= 128
     assert np.allclose(vectors, [each.vector for each in read(texts)])
     assert [len(bits.tokens) for bits in encoder.read(texts)] == [len(text) - 1 for text in texts]
+
+
+def test_runs_of_dots_are_read_in_one_go(encoder: TokenEncoder) -> None:
+    """Each is looked at once, not once for each before it."""
+    assert len(encoder.read(["a" + "." * 100_000 + "x"])[0].sentences) >= 1
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system doesn't fork")
+def test_a_forked_child_can_go_on(encoder: TokenEncoder) -> None:
+    """Also where a thread of the parent held the locks just then."""
+    real = local_token_encoder()
+    locks = [encoder._texts._lock, *([real.embeddings._lock] if real is not None else [])]
+    for lock in locks:
+        assert lock.acquire(timeout=10)
+    child = os.fork()
+    if child == 0:
+        free = encoder._texts._lock.acquire(timeout=5)
+        free = free and (real is None or real.embeddings._lock.acquire(timeout=5))
+        os._exit(0 if free else 1)
+    for lock in locks:
+        lock.release()
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

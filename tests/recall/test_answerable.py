@@ -52,7 +52,7 @@ def test_a_prompt_gets_less_than_a_search(hit: Callable[..., MemoryHit]) -> None
     if encoder is None:
         pytest.skip("the packaged model isn't installed")
     hits = [hit(text, {"store": 0.5, "cosine": 0.6, "coverage": 0.3}) for text in SAID]
-    question = "Where does my sister live?"
+    question = "Is there a cat?"
     sure = judge(question, hits, NOW, encoder, 10).probability
     assert sure is not None
     assert SEARCHED < sure < INJECTED

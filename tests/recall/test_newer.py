@@ -35,7 +35,9 @@ def said(make: MakeHit, text: str, days: int, total: float, **fields: Any) -> Me
 
 def order(hits: list[MemoryHit], bits: list[TextBits | None]) -> list[str]:
     """The texts as they come out."""
-    found = newer_first(hits, ASKED, {hit.record.id: each for hit, each in zip(hits, bits, strict=True)})
+    found = newer_first(
+        hits, ASKED, {(hit.namespace, hit.record.id): each for hit, each in zip(hits, bits, strict=True)}
+    )
     assert sorted(hit.record.id for hit in found) == sorted(hit.record.id for hit in hits)
     assert [hit.scores["total"] for hit in found] == sorted((hit.scores["total"] for hit in found), reverse=True)
     return [hit.record.text for hit in found]
@@ -98,3 +100,19 @@ def test_what_a_model_linked_comes_first(hit: MakeHit) -> None:
     assert [each.record.text for each in linked_first(hits)] == ["new", "turn", "other", "old"]
     alone = [each for each in hits if each.record.text in ("other", "new")]
     assert linked_first(alone) == alone
+
+
+def test_chains_are_followed(hit: MakeHit) -> None:
+    """The newest of three comes first, whatever order they came in, and a circle ends."""
+    first = hit("a", {"total": 0.9})
+    third = hit("c", {"total": 0.5}, metadata={"newer_than": ["b"]})
+    second = hit("b", {"total": 0.4}, metadata={"newer_than": ["a"]})
+    assert [each.record.text for each in linked_first([first, third, second])] == ["c", "b", "a"]
+    circle = [hit("a", {"total": 0.9}, metadata={"newer_than": ["b"]}), second]
+    assert {each.record.text for each in linked_first(circle)} == {"a", "b"}
+
+
+def test_a_link_counts_more_than_the_time(hit: MakeHit) -> None:
+    """Both may have been said in one minute."""
+    old, new = hit("z-old", {"total": 0.9}), hit("a-new", {"total": 0.5}, metadata={"newer_than": ["z-old"]})
+    assert [each.record.text for each in linked_first([old, new])] == ["a-new", "z-old"]

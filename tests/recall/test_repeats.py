@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from langmem_plus.recall.repeats import TURN_MARGIN, without_echoes, without_repeats
+from langmem_plus.recall.repeats import TURN_MARGIN, place_of, without_echoes, without_repeats
 from langmem_plus.records import MemoryHit
 
 MakeHit = Callable[..., MemoryHit]
@@ -59,3 +59,23 @@ def test_a_reply_that_says_something_of_its_own_stays(hit: MakeHit) -> None:
     quote = hit("You said: yes, the train leaves at nine.", {"total": 0.7}, id="quote", role="user")
     kept, dropped = without_echoes([yes, reply, quote])
     assert (ids(kept), dropped) == (["yes", "reply", "quote"], [])
+
+
+def test_a_turn_comes_back_where_its_fact_is_not_shown(hit: MakeHit) -> None:
+    """One fact of two turns stands for the first, and the second one says more than it: both turns are shown."""
+    fact = hit("fact", {"total": 0.5}, source_ids=["one", "two"])
+    one, two = hit("one", {"total": 0.6}, role="user"), hit("two", {"total": 0.99}, role="user")
+    answers = {place_of(fact): 0.4, place_of(one): 0.5, place_of(two): 0.99}
+    kept, dropped = without_repeats([two, one, fact], answers)
+    assert ids(kept) == ["two", "one"]
+    assert [choice.id for choice in dropped] == ["fact"]
+
+
+def test_one_id_in_two_namespaces_is_two_hits(hit: MakeHit) -> None:
+    """A space and global may hold records of one key."""
+    here = hit("turn", {"total": 0.9}, role="user")
+    there = hit("turn", {"total": 0.4}, role="user", namespace=("memories", "ann", "global"))
+    fact = hit("fact", {"total": 0.3}, source_ids=["turn"], namespace=("memories", "ann", "global"))
+    kept, dropped = without_repeats([here, there, fact])
+    assert [place_of(each) for each in kept] == [place_of(here), place_of(fact)]
+    assert [choice.id for choice in dropped] == ["turn"]

@@ -16,6 +16,9 @@ from langchain_core.messages import HumanMessage
 from langgraph.store.memory import InMemoryStore
 
 from langmem_plus.config import MemoryConfig
+from langmem_plus.errors import ConfigError
+from langmem_plus.providers import TextBits, TokenEncoder
+from langmem_plus.providers.token_bits import local_token_encoder
 from langmem_plus.recall.relevance import given_relevance, minmax, nearness, relevance_of
 from langmem_plus.recall.rerank import question_of, recency_of, rerank, rerank_node
 from langmem_plus.records import MemoryHit, MemoryRecord, Plan
@@ -333,3 +336,24 @@ def test_relevance_is_in_bounds_and_keeps_the_order(rows: list[tuple[float, floa
     assert ((relevance >= 0) & (relevance <= 1)).all()
     by_store = sorted(range(len(rows)), key=lambda n: (-rows[n][0], -relevance[n]))
     assert all(relevance[a] >= relevance[b] - 1e-12 for a, b in itertools.pairwise(by_store))
+
+
+def test_a_local_model_that_fails_takes_nothing_with_it(
+    hit: Callable[..., MemoryHit], caplog: pytest.LogCaptureFixture
+) -> None:
+    """The hits are ranked without token bits, with a warning; a strict one raises."""
+
+    class Broken(TokenEncoder):
+        def known(self, text: str) -> TextBits | None:
+            raise ConfigError("the model's file is another one")
+
+    real = local_token_encoder()
+    if real is None:
+        pytest.skip("the packaged model isn't installed")
+    broken = Broken(real.embeddings)
+    hits = [hit("My dog is called Rex.", {"store": 0.9, "cosine": 0.8, "coverage": 0.9})]
+    kept, _ = rerank("What is my dog called?", hits, MemoryConfig(), NOW, encoder=broken)
+    assert len(kept) == 1
+    assert "the model's file is another one" in caplog.text
+    with pytest.raises(ConfigError):
+        rerank("What is my dog called?", hits, MemoryConfig(strict=True), NOW, encoder=broken)

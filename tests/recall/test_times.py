@@ -104,3 +104,11 @@ def test_any_question_can_be_read(question: str, day: dt.date) -> None:
     assert 0 <= date_match(named_dates(question), day) <= 1
     assert period_match(periods(question, day), day) in (0, 1)
     assert all(isinstance(period, Period) for period in periods(question, day))
+
+
+@pytest.mark.parametrize(
+    "question", ["Where was I on 5 Aprıl?", "5 APRİL 2023", "auguſt 2023", "fıve days ago", "sıx weeks ago", "hıer"]
+)
+def test_letters_that_only_look_alike_are_read(question: str) -> None:
+    """Case is ignored, and more letters than these have i, k and s as theirs."""
+    assert named_dates(question) or periods(question, dt.date(2026, 3, 4))

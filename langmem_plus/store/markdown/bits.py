@@ -29,14 +29,14 @@ class KeptBits:
             "SELECT c.item, b.bits FROM chunks c LEFT JOIN paid.bits b ON b.model=? AND b.hash=c.hash "
             "WHERE c.item IN ({}) ORDER BY c.item, c.ordinal"
         )
-        found: dict[int, list[bytes | None]] = {}
+        found: dict[int, list[object]] = {}
         for item, data in self._connection.select(sql, items, encoder.model_id):
             found.setdefault(item, []).append(data)
-        dims = encoder.dims
+        read = {item: [_read(one, encoder.dims) for one in data] for item, data in found.items()}
         return {
-            item: TextBits.joined([TextBits.from_bytes(one, dims) for one in data if one is not None])
-            for item, data in found.items()
-            if None not in data
+            item: TextBits.joined([one for one in bits if one is not None])
+            for item, bits in read.items()
+            if None not in bits
         }
 
     def missing(self, encoder: TokenEncoder, after: int, limit: int) -> list[tuple[int, str]]:
@@ -47,3 +47,11 @@ class KeptBits:
         )
         found = self._connection.db.execute(sql, (after, encoder.model_id, limit))
         return [(item, from_sql(text)) for item, text in found]
+
+
+def _read(data: object, dims: int) -> TextBits | None:
+    """The bits of a row; None for one that somebody broke, which is made again then."""
+    try:
+        return TextBits.from_bytes(data, dims) if isinstance(data, bytes) else None
+    except ValueError:
+        return None

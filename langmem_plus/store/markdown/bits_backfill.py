@@ -44,14 +44,14 @@ class BitsBackfill:
         self._embedder, self._room = embedder, room
         self._worker = Worker(f"langmem-plus-bits-{layout.root.name}", self._step)
         self._claim = ProcessLock(layout.locks / "bits.lock")
-        self._todo: dict[Namespace, int] = {}  # how far each is worked off
+        self._todo: dict[Namespace, tuple[int, int]] = {}  # how far each is worked off, and what this pass made
 
     def keep(self, namespace: Namespace, bits: Mapping[str, TextBits], *, rest: bool) -> None:
         """Keep bits that somebody had to make, by text; others are missing then, too, and the ``rest`` is made."""
         embedder = self._embedder()
         encoder = embedder.encoder if embedder is not None else None
         if encoder is not None and _keep(self._room(namespace), encoder, bits) and rest:
-            self._todo.setdefault(namespace, 0)
+            self._todo.setdefault(namespace, (0, 0))
             self._worker.wake()
 
     @property
@@ -99,26 +99,27 @@ class BitsBackfill:
         return 0.0 if self._todo else None
 
     def _read_some(self, namespace: Namespace, encoder: TokenEncoder) -> bool:
-        """Read one batch; whether there may be more."""
-        after = self._todo.get(namespace, 0)
+        """Read one batch; whether there may be more: an item may have more texts than one batch, so that passes follow
+        until one makes nothing.
+        """
+        after, made = self._todo.get(namespace, (0, 0))
         with self._worker.touching():
             room = self._room(namespace)
             found = room.use(lambda index: index.bits.missing(encoder, after, _BATCH)) if room.exists else []
         texts = list(dict.fromkeys(text for _, text in found))
         read = dict(zip(texts, encoder.read(texts), strict=True))
         with self._worker.touching():
-            _keep(room, encoder, read)
-        if found:
-            # The last item may have more texts; one that fills a whole batch has had its turn.
-            last = found[-1][0]
-            self._todo[namespace] = last - 1 if last - 1 > max(after, found[0][0] - 1) else last
-        return bool(found)
+            made += _keep(room, encoder, read)
+            self._todo[namespace] = (found[-1][0], made) if found else (0, 0)
+        return bool(found) or made > 0
 
 
 def _keep(room: OpenNamespace, encoder: TokenEncoder, bits: Mapping[str, TextBits]) -> int:
     """Keep the bits of texts that are still there; how many these are."""
 
     def write(index: Index) -> int:
+        if index.in_memory:  # it may be behind its files, and what was erased must leave nothing
+            return 0
         with index.writing_vectors():
             return index.bits.put(encoder, bits)
 

@@ -208,8 +208,11 @@ class Connection:
 
     @contextlib.contextmanager
     def writing_vectors(self) -> Iterator[None]:
-        """One write transaction on the vectors, which waits for no other one on the index."""
+        """One write transaction on the vectors, which waits for no other one on the index. What it reads of the index
+        stands there once it holds the vectors, so that nothing is kept of what an erasure has taken.
+        """
         with self._transaction():
+            self.db.execute("DELETE FROM paid.bits WHERE 0")  # nothing goes, but the lock is taken
             yield
 
     @contextlib.contextmanager

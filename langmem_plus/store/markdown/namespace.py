@@ -308,7 +308,7 @@ class OpenNamespace:
 
         def write(index: Index) -> None:
             with index.writing_vectors():
-                index.vectors.put(model, rows)
+                index.vectors.put_late(model, rows)
                 self._keep_bits(index, vectors)
 
         self._use(write, hint=True)

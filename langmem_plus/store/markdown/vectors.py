@@ -37,6 +37,11 @@ class Vectors:
         self._connection.db.executemany("INSERT OR REPLACE INTO paid.vectors VALUES(?,?,?)", rows)
         self._arrived += vectors
 
+    def put_late(self, model: str, vectors: Mapping[bytes, bytes]) -> None:
+        """As `put`, those of the texts that items still hold: what was erased meanwhile leaves nothing."""
+        held = {h for (h,) in self._connection.select("SELECT hash FROM main.chunks WHERE hash IN ({})", list(vectors))}
+        self.put(model, {h: vector for h, vector in vectors.items() if h in held})
+
     def version(self) -> int:
         """Changes whenever another connection may have added a vector."""
         return int(self._connection.db.execute("PRAGMA paid.data_version").fetchone()[0])

@@ -177,3 +177,42 @@ def test_a_recall_keeps_what_it_read(root: Path) -> None:
         assert before >= 1
     with MarkdownStore(root, index=index, config=config) as store:
         assert any(bits is not None for bits in bits_of(store, ("memories", "ann", "default"), "cousin").values())
+
+
+@pytest.mark.parametrize("broken", ["substr(bits, 1, length(bits) - 5)", "x''", "x'01'", "'text'", "7", "x'ffff'"])
+def test_a_broken_row_is_as_good_as_none(open_local: Opens, ns: tuple[str, ...], root: Path, broken: str) -> None:
+    """It is made again at the next recall that needs it."""
+    with open_local() as store:
+        store.put(ns, "a", {"text": "lyon"})
+        (file,) = (root / ".vectors").glob("*.db")
+        db = sqlite3.connect(file)
+        with db:
+            db.execute(f"UPDATE bits SET bits={broken}")
+        db.close()
+        assert bits_of(store, ns, "lyon") == {"a": None}
+        store.set_bits(ns, {"lyon": TextBits(np.zeros((1, 2), np.uint8), np.zeros((1, 2), np.uint8))})
+        assert bits_of(store, ns, "lyon")["a"] is not None
+
+
+def test_an_item_with_many_texts_gets_all_its_bits(
+    open_store: Any, local: TokenEncoder, ns: tuple[str, ...], root: Path
+) -> None:
+    """In batches, however many there are."""
+    store = open_store(BagOfWordsEmbeddings())
+    store.put(ns, "many", {"said": [f"tea {n}" for n in range(150)]}, index=["said[*]"])
+    store.set_bits(ns, dict(zip(["tea 1"], local.read(["tea 1"]), strict=True)))
+    until(lambda: kept(root) == 150)
+
+
+def test_what_was_embedded_too_late_leaves_nothing(open_store: Any, ns: tuple[str, ...], root: Path) -> None:
+    """A vector that arrives after its text was erased isn't kept."""
+    store = open_store(BagOfWordsEmbeddings(), embed_in_background=False)
+    store.put(ns, "a", {"text": "lyon"})
+    room = store._engine.rooms.get(ns)
+    store.erase(ns, lambda held: Erasure(keys=frozenset({"a"})))
+    store.put(ns, "b", {"text": "rex"})
+    room.put_vectors({"lyon": np.ones(256, np.float32)})
+    (file,) = (root / ".vectors").glob("*.db")
+    db = sqlite3.connect(file)
+    assert db.execute("SELECT count(*) FROM vectors").fetchone() == (1,)
+    db.close()
