@@ -11,7 +11,7 @@ from langmem_plus.records import TURN_ROLES, MemoryHit
 from langmem_plus.text import tokens
 
 # A sentence with the marks that end it. A full stop ends one before a space alone: "3.5", "e.g.".
-_SENTENCE = re.compile(r".+?(?:[!?！？؟⁇。…]+|\.+(?=\s|$)|\n|$)", re.DOTALL)
+_SENTENCE = re.compile(r".+?(?:[!?！？؟⁇。…]+|\.(?=\s|$)|\n|$)", re.DOTALL)
 _SMALL_TALK = tuple(sorted({*GREETINGS_AND_THANKS, *ACKNOWLEDGEMENTS, *FILLERS}, key=lambda cue: (-len(cue), cue)))
 
 
