@@ -24,6 +24,7 @@ COMPARED = 10
 # which the newer one holds (56 % of these came first without it, 79 % with it) and on LoCoMo, where it costs nothing
 # among the first five and 0.7 points at the first place.
 ALIKE, NEAR = 0.5, 0.45
+_NONE = np.empty((0, 0), np.uint8)
 # By so much a newer hit comes to stand above an older one.
 _STEP = 1e-9
 
@@ -50,7 +51,7 @@ def newer_first(
         bits: of the hits, by their places.
     """
     shown = list(hits[:COMPARED])
-    said = [_read(hit, asked, bits.get(place_of(hit))) for hit in shown]
+    said = _read(shown, asked, [bits.get(place_of(hit)) for hit in shown])
     pairs = [
         (shown[newer], shown[older])
         for older in range(len(said))
@@ -91,16 +92,26 @@ def _names(hit: MemoryHit) -> set[str]:
     return {hit.record.id, *(hit.record.source_ids if hit.record.role in TURN_ROLES else ())}
 
 
-def _read(hit: MemoryHit, asked: npt.NDArray[np.float32], bits: TextBits | None) -> _Said | None:
-    if bits is None or not len(bits.sentences):
-        return None
-    cosines = similarities(asked[None], list(bits.sentences[:, None]))[:, 0]
-    best = int(cosines.argmax())
-    signs = np.unpackbits(bits.sentences[best]).astype(np.float32) * 2 - 1
+def _read(
+    hits: Sequence[MemoryHit], asked: npt.NDArray[np.float32], bits: Sequence[TextBits | None]
+) -> list[_Said | None]:
+    """What the hits say of the question; None for one without sentences."""
+    sentences = [rows.sentences if rows is not None else _NONE for rows in bits]
+    cosines = similarities(asked[None], [row for rows in sentences for row in rows[:, None]])[:, 0]
+    said: list[_Said | None] = []
+    start = 0
+    for hit, rows in zip(hits, sentences, strict=True):
+        own, start = cosines[start : start + len(rows)], start + len(rows)
+        said.append(_said(hit, rows[int(own.argmax())], float(own.max())) if len(rows) else None)
+    return said
+
+
+def _said(hit: MemoryHit, sentence: npt.NDArray[np.uint8], near: float) -> _Said:
     record, name = hit.record, hit.record.metadata.get("name")
     who = name if isinstance(name, str) and name else "assistant" if record.role == "assistant" else ""
-    thread = (hit.namespace, record.thread_id) if record.thread_id else record.id
-    return _Said(who, record.said_at.date(), thread, float(cosines[best]), signs)
+    thread = (hit.namespace, record.thread_id) if record.thread_id else place_of(hit)
+    signs = np.unpackbits(sentence).astype(np.float32) * 2 - 1
+    return _Said(who, record.said_at.date(), thread, near, signs)
 
 
 def _may_replace(newer: _Said | None, older: _Said | None) -> bool:
