@@ -25,7 +25,7 @@ from langmem_plus.recall.weights import choose_row
 from langmem_plus.records import TURN_ROLES, MemoryHit, MemoryRecord
 
 # A question whose words break into more further pieces than so is in a language that the local model never learnt: what
-# its tokens find near to each other there is spelt alike, no more. Whole vectors still tell answers from other things.
+# its tokens find near to each other there is spelt alike, no more.
 FOREIGN = 0.3
 
 Floats = npt.NDArray[np.float64]
@@ -41,6 +41,7 @@ class Judged:
         shares: what each feature gave of that, by its name; the shares of a hit add up to its ``order``.
         row: the weights that were used.
         probability: of an answer among them, in [0, 1]; None without token bits.
+        foreign: whether the local model doesn't know the question's words, so that the probability may be too small.
         near: which hits are near to the question by their bits; None without.
         asked: the question's vector, which the sentences of ``bits`` are compared with; None without.
         bits: the hits' token bits, by their places.
@@ -50,6 +51,7 @@ class Judged:
     shares: dict[str, Floats] = field(default_factory=dict)
     row: str = ""
     probability: float | None = None
+    foreign: bool = False
     near: npt.NDArray[np.bool_] | None = None
     asked: npt.NDArray[np.float32] | None = None
     bits: Mapping[Place, TextBits | None] = field(default_factory=dict)
@@ -76,18 +78,16 @@ def judge(
     """
     if not hits:
         return Judged(np.zeros(0))
-    if not can_read(question):
-        encoder = None
-    bits = find_bits(hits, encoder, limit) if encoder is not None else [None] * len(hits)
-    known = encoder is not None and any(each is not None for each in bits)
-    if encoder is None or not known:
+    if encoder is None or not can_read(question):
+        return weigh(question, make_candidates(hits), asked_at, None)
+    bits = find_bits(hits, encoder, limit)
+    if all(each is None for each in bits):
         return weigh(question, make_candidates(hits), asked_at, None)
     asked = encoder.ask(question)
-    compared = compare(asked, bits)
     foreign = asked.broken > FOREIGN
-    judged = weigh(question, make_candidates(hits), asked_at, compared, by_vectors=foreign)
+    judged = weigh(question, make_candidates(hits), asked_at, compare(asked, bits), by_vectors=foreign)
     by_place = {place_of(hit): each for hit, each in zip(hits, bits, strict=True)}
-    return replace(judged, asked=None if foreign else asked.sentence, bits=by_place)
+    return replace(judged, foreign=foreign, asked=None if foreign else asked.sentence, bits=by_place)
 
 
 def weigh(
@@ -102,7 +102,7 @@ def weigh(
     can_tell = compared is not None and len(compared.weights) > 0
     sure = probability(signs(question, candidates, compared)) if compared is not None and can_tell else None
     near = is_near(compared) if compared is not None and not by_vectors else None
-    return Judged(total / best, {name: each / best for name, each in points.items()}, row.name, sure, near)
+    return Judged(total / best, {name: each / best for name, each in points.items()}, row.name, sure, near=near)
 
 
 def can_read(question: str) -> bool:

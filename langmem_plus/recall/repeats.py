@@ -89,6 +89,24 @@ def with_totals(hits: Sequence[MemoryHit], totals: Mapping[Place, float]) -> lis
     return sorted(changed, key=by_total)
 
 
+def without_copies(hits: Sequence[MemoryHit]) -> tuple[list[MemoryHit], list[Choice]]:
+    """What one speaker said in the same words more than once is shown once, at its best place. Takes and gives sorted
+    hits.
+    """
+    kept: list[MemoryHit] = []
+    dropped: list[Choice] = []
+    first: dict[tuple[str, str, str], MemoryHit] = {}
+    for hit in hits:
+        record = hit.record
+        said = record.role, str(record.metadata.get("name") or ""), _folded(record.text).strip()
+        if said in first:
+            dropped.append(left_out(hit, f"the same is shown: {first[said].record.id}"))
+        else:
+            first[said] = hit
+            kept.append(hit)
+    return kept, dropped
+
+
 def without_echoes(hits: Sequence[MemoryHit]) -> tuple[list[MemoryHit], list[Choice]]:
     """A reply that repeats another hit word for word was itself answered from memory: it adds nothing beside that hit.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import datetime as dt
 import logging
 from collections.abc import Sequence
@@ -20,7 +21,7 @@ from langmem_plus.recall.overlap import spoken
 from langmem_plus.recall.query import bounded, current_text
 from langmem_plus.recall.questions import questions_last
 from langmem_plus.recall.relevance import given_relevance, relevance_of
-from langmem_plus.recall.repeats import by_total, left_out, place_of, without_echoes, without_repeats
+from langmem_plus.recall.repeats import by_total, left_out, place_of, without_copies, without_echoes, without_repeats
 from langmem_plus.records import Choice, MemoryHit, MemoryReport
 from langmem_plus.services import Reranker, Services, Update, stage
 from langmem_plus.state import MemoryState
@@ -92,10 +93,11 @@ def rank(
         answers = {place_of(hit): float(order) for hit, order in zip(hits, judged.order, strict=True)}
     kept, repeats = without_repeats(linked_first(kept), answers)
     kept = linked_first(kept)  # a turn may have raised a fact since
+    kept, copies = without_copies(kept)
     kept, echoes = without_echoes(kept)
     if judged is not None and judged.asked is not None:
         kept = newer_first(kept, judged.asked, judged.bits)
-    return questions_last(query, kept), [*dropped, *repeats, *echoes]
+    return questions_last(query, kept), [*dropped, *repeats, *copies, *echoes]
 
 
 def _refusal(hit: MemoryHit, relevance: float, config: MemoryConfig, supported: bool) -> str | None:
@@ -182,9 +184,13 @@ def _rank_alone(
     judged = None
     if config.relevance == "calibrated" and config.reranker.lower() != "none":
         judged = _judge(query, hits, now, encoder, config)
-    relevance, supported = relevance_of(query, hits, config, judged)
-    named = np.array([hit.record.role in asked_for for hit in hits], bool)
     sure = judged.probability if judged is not None else None
+    if judged is not None and judged.foreign:  # words or whole vectors may speak for an answer that bits don't show
+        judged = dataclasses.replace(judged, probability=None)
+    relevance, supported = relevance_of(query, hits, config, judged)
+    if sure is not None and judged is not None and judged.foreign:
+        sure = max(sure, float(relevance.max(initial=0.0)))
+    named = np.array([hit.record.role in asked_for for hit in hits], bool)
     if sure is not None and sure < least and config.score_threshold is None:
         reason = f"the memory hardly holds an answer: the probability is {sure:.2f}, below {least} (score_threshold)"
         unlikely = [left_out(hit, reason) for hit, wanted in zip(hits, named, strict=True) if not wanted]

@@ -70,7 +70,8 @@ def test_what_is_asked_for_by_its_kind_is_shown(hit: Callable[..., MemoryHit]) -
     encoder = local_token_encoder()
     if encoder is None:
         pytest.skip("the packaged model isn't installed")
-    hits = [hit("Rex is a dog.", {"store": 0.5}), hit("We talked about boats.", {"store": 0.1}, role="archive")]
+    far = {"store": 0.5, "cosine": 0.1, "coverage": 0.0}
+    hits = [hit("Rex is a dog.", far), hit("We talked about boats.", far, role="archive")]
     services = Services(token_encoder=encoder, store=InMemoryStore(), clock=lambda: NOW)
     kept, _ = rerank_with(services, "flurbin zorblax quux", hits, frozenset({"archive"}))
     assert [each.record.role for each in kept] == ["archive"]
@@ -97,3 +98,18 @@ def test_a_room_of_other_things_adds_nothing(hit: Callable[..., MemoryHit]) -> N
     kept, dropped = rerank("What is the name of my puppy?", hits, MemoryConfig(), NOW, encoder=encoder)
     assert kept[0].record.text == SAID[0]
     assert len(dropped) >= 2
+
+
+def test_a_language_that_the_model_does_not_know_is_not_silenced_by_it(hit: Callable[..., MemoryHit]) -> None:
+    """Words and whole vectors may show an answer there that token bits don't; nonsense is still refused."""
+    encoder = local_token_encoder()
+    if encoder is None:
+        pytest.skip("the packaged model isn't installed")
+    services = Services(token_encoder=encoder, store=InMemoryStore(), clock=lambda: NOW)
+    near = hit("Ich bin Krankenpfleger.", {"store": 0.9, "cosine": 0.5, "coverage": 0.3})
+    far = hit("Ich bin Krankenpfleger.", {"store": 0.9, "cosine": 0.2, "coverage": 0.0})
+    question = "Welchen Beruf habe ich eigentlich?"
+    judged = judge(question, [near], NOW, encoder, 10)
+    assert judged.foreign
+    assert rerank_with(services, question, [near])[0]
+    assert rerank_with(services, "flurbin zorblax quux", [far])[0] == []

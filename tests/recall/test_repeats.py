@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from langmem_plus.recall.repeats import TURN_MARGIN, place_of, without_echoes, without_repeats
+from langmem_plus.recall.repeats import TURN_MARGIN, place_of, without_copies, without_echoes, without_repeats
 from langmem_plus.records import MemoryHit
 
 MakeHit = Callable[..., MemoryHit]
@@ -79,3 +79,16 @@ def test_one_id_in_two_namespaces_is_two_hits(hit: MakeHit) -> None:
     kept, dropped = without_repeats([here, there, fact])
     assert [place_of(each) for each in kept] == [place_of(here), place_of(fact)]
     assert [choice.id for choice in dropped] == ["turn"]
+
+
+def test_the_same_words_are_shown_once(hit: MakeHit) -> None:
+    """By one speaker, whatever their case; what another one says, or the other side, is something else."""
+    hits = [
+        hit("What is my name?", {"total": 0.9}, role="user", id="a"),
+        hit("what is my name? ", {"total": 0.8}, role="user", id="b"),
+        hit("What is my name?", {"total": 0.7}, role="user", id="c", metadata={"name": "Bob"}),
+        hit("What is my name?", {"total": 0.6}, role="assistant", id="d"),
+    ]
+    kept, dropped = without_copies(hits)
+    assert ids(kept) == ["a", "c", "d"]
+    assert [(choice.id, choice.reason) for choice in dropped] == [("b", "the same is shown: a")]
