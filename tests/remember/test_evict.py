@@ -26,7 +26,8 @@ def test_a_fresh_score_is_used_and_a_stale_one_computed_anew() -> None:
     stale = Scores(total=0.7, computed_at=NOW - dt.timedelta(hours=25))
     assert strength(record("a", last_scores=fresh), config, NOW) == 0.7
     new = strength(record("a", last_scores=stale, importance=1.0), config, NOW)
-    assert new == (0.05 * 1 + 0.05 * 1) / 1.1
+    weights = config.recency_weight, config.importance_weight
+    assert new == sum(weights) / (config.relevance_weight + sum(weights))
     assert strength(record("a", days=30), config, NOW) < strength(record("a"), config, NOW)
     assert strength(record("a", days=-400), config, NOW) == strength(record("a"), config, NOW)
     assert strength(record("a"), MemoryConfig(relevance_weight=0, recency_weight=0, importance_weight=0), NOW) == 0
