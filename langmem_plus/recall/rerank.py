@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import datetime as dt
 import logging
 from collections.abc import Sequence
@@ -14,7 +13,7 @@ from langchain_core.runnables import Runnable, RunnableConfig
 
 from langmem_plus.config import MemoryConfig
 from langmem_plus.providers import TextBits, TokenEncoder
-from langmem_plus.recall.answerable import INJECTED
+from langmem_plus.recall.answerable import FOREIGN_SHARE, INJECTED, SEARCHED
 from langmem_plus.recall.built_in import Judged, judge
 from langmem_plus.recall.newer import linked_first, newer_first
 from langmem_plus.recall.overlap import spoken
@@ -185,14 +184,12 @@ def _rank_alone(
     if config.relevance == "calibrated" and config.reranker.lower() != "none":
         judged = _judge(query, hits, now, encoder, config)
     sure = judged.probability if judged is not None else None
-    if judged is not None and judged.foreign:  # words or whole vectors may speak for an answer that bits don't show
-        judged = dataclasses.replace(judged, probability=None)
+    if judged is not None and judged.foreign:
+        least = min(least, max(least * FOREIGN_SHARE, SEARCHED))
     relevance, supported = relevance_of(query, hits, config, judged)
-    if sure is not None and judged is not None and judged.foreign:
-        sure = max(sure, float(relevance.max(initial=0.0)))
     named = np.array([hit.record.role in asked_for for hit in hits], bool)
     if sure is not None and sure < least and config.score_threshold is None:
-        reason = f"the memory hardly holds an answer: the probability is {sure:.2f}, below {least} (score_threshold)"
+        reason = f"the memory hardly holds an answer: the probability is {sure:.2f}, below {least:g} (score_threshold)"
         unlikely = [left_out(hit, reason) for hit, wanted in zip(hits, named, strict=True) if not wanted]
         hits = [hit for hit, wanted in zip(hits, named, strict=True) if wanted]
         kept, dropped = rank(hits, np.ones(len(hits)), config, now)

@@ -100,16 +100,18 @@ def test_a_room_of_other_things_adds_nothing(hit: Callable[..., MemoryHit]) -> N
     assert len(dropped) >= 2
 
 
-def test_a_language_that_the_model_does_not_know_is_not_silenced_by_it(hit: Callable[..., MemoryHit]) -> None:
-    """Words and whole vectors may show an answer there that token bits don't; nonsense is still refused."""
+def test_a_language_that_the_model_does_not_know_is_silenced_later(hit: Callable[..., MemoryHit]) -> None:
+    """The probability comes out too small there; nonsense, whose words the model doesn't know either, is refused."""
     encoder = local_token_encoder()
     if encoder is None:
         pytest.skip("the packaged model isn't installed")
     services = Services(token_encoder=encoder, store=InMemoryStore(), clock=lambda: NOW)
-    near = hit("Ich bin Krankenpfleger.", {"store": 0.9, "cosine": 0.5, "coverage": 0.3})
-    far = hit("Ich bin Krankenpfleger.", {"store": 0.9, "cosine": 0.2, "coverage": 0.0})
-    question = "Welchen Beruf habe ich eigentlich?"
-    judged = judge(question, [near], NOW, encoder, 10)
+    told = ["Ich arbeite in einer Bäckerei am Hafen.", "Meine Katze ist grau.", "Gestern hat es geregnet."]
+    hits = [hit(text, {"store": 0.5, "cosine": 0.4, "coverage": 0.1}) for text in told]
+    question = "Welche Farbe hat eigentlich unsere Katze?"
+    judged = judge(question, hits, NOW, encoder, 10)
     assert judged.foreign
-    assert rerank_with(services, question, [near])[0]
-    assert rerank_with(services, "flurbin zorblax quux", [far])[0] == []
+    assert judged.probability is not None
+    between = judged.probability * 2  # above the probability, and a third of it below
+    assert rerank_with(services, question, hits, least=between)[0]
+    assert rerank_with(services, "flurbin zorblax quux", hits)[0] == []
