@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import functools
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer
@@ -328,6 +328,23 @@ class MemoryReport(BaseModel):
             decisions=[*self.decisions, *other.decisions],
             warnings=list(dict.fromkeys((*self.warnings, *other.warnings))),
         )
+
+    def after(self, before: Mapping[str, Any] | None) -> dict[str, Any]:
+        """This report merged into an earlier one, both as plain JSON: what `merge` gives, without reading the earlier
+        one again, where it has the shape of a report.
+        """
+        own: dict[str, Any] = self.model_dump(mode="json")
+        if not before:
+            return own
+        if before.keys() != own.keys() or not all(isinstance(c, dict) and "id" in c for c in before["choices"]):
+            return MemoryReport.model_validate(before).merge(self).model_dump(mode="json")
+        return {
+            **{name: own[name] or before[name] for name in ("strategy", "reason")},
+            **{name: {**before[name], **own[name]} for name in ("counts", "tokens", "milliseconds")},
+            "choices": list({choice["id"]: choice for choice in (*before["choices"], *own["choices"])}.values()),
+            "decisions": [*before["decisions"], *own["decisions"]],
+            "warnings": list(dict.fromkeys((*before["warnings"], *own["warnings"]))),
+        }
 
 
 def unique(items: Iterable[str]) -> list[str]:

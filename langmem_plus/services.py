@@ -159,10 +159,9 @@ def stage(
     """
 
     def finish(state: MemoryState, update: Update, started: float) -> Update:
-        before = MemoryReport.model_validate(state.get("memory_report") or {})
         own = update.pop("memory_report", None) or MemoryReport()
         own.milliseconds[name] = round((time.perf_counter() - started) * 1000, 3)
-        return {**update, "memory_report": before.merge(own).model_dump(mode="json")}
+        return {**update, "memory_report": own.after(state.get("memory_report"))}
 
     def fail(error: Exception) -> Update:
         if services.config.strict or isinstance(error, ConfigError | GraphBubbleUp):

@@ -228,6 +228,16 @@ class TestSmallRecords:
         assert merged.decisions == [{"event": "ADD"}]
         assert merged.warnings == ["no model", "no embedder"]
         assert before.counts == {"fetched": 5}
+        assert own.after(before.model_dump(mode="json")) == merged.model_dump(mode="json")
+
+    def test_a_report_follows_what_stands_in_a_state(self) -> None:
+        """Nothing, a part of a report, or one that says nothing; what is none is refused."""
+        own = MemoryReport(counts={"kept": 1}, warnings=["no model"])
+        assert own.after(None) == own.after({}) == own.model_dump(mode="json")
+        assert own.after({"warnings": ["no store"]})["warnings"] == ["no store", "no model"]
+        assert own.after(MemoryReport().model_dump(mode="json")) == own.model_dump(mode="json")
+        with pytest.raises(ValidationError):
+            own.after({"counts": "many"})
 
     def test_unique_keeps_the_first_order(self) -> None:
         """Each item once, where it stood first."""
