@@ -167,8 +167,13 @@ class Connection:
                     self.db.execute(f"INSERT INTO paid.{table} SELECT * FROM kept.{table}")
 
     def _make_kept(self) -> None:
-        for table in (_VECTORS, _PROLONGED, _BITS):
+        for table in (_VECTORS, _PROLONGED):
             self.db.execute(table)
+        kinds = [kind for (kind,) in self.db.execute("SELECT type FROM paid.sqlite_master WHERE name='bits'")]
+        columns = [name for (name,) in self.db.execute("SELECT name FROM pragma_table_info('bits', 'paid')")]
+        if kinds and (kinds != ["table"] or columns != ["model", "hash", "bits"]):
+            self.db.execute(f"DROP {kinds[0]} paid.bits")  # somebody else's: bits are derived, and made again
+        self.db.execute(_BITS)
 
     def note_mortals(self) -> None:
         """Note beside the index, for those who don't open it, that something in it expires."""

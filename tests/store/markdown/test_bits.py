@@ -216,3 +216,29 @@ def test_what_was_embedded_too_late_leaves_nothing(open_store: Any, ns: tuple[st
     db = sqlite3.connect(file)
     assert db.execute("SELECT count(*) FROM vectors").fetchone() == (1,)
     db.close()
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "DROP TABLE bits; CREATE TABLE bits(hash, bits)",
+        "DROP TABLE bits; CREATE INDEX bits ON vectors(hash)",
+        "DROP TABLE bits; CREATE VIEW bits AS SELECT * FROM vectors",
+        "DROP TABLE bits",
+    ],
+)
+def test_what_is_no_table_of_bits_makes_room_for_one(
+    open_local: Opens, ns: tuple[str, ...], root: Path, other: str
+) -> None:
+    """Bits are derived; the vectors beside them stay."""
+    with open_local() as store:
+        store.put(ns, "a", {"text": "lyon"})
+    (file,) = (root / ".vectors").glob("*.db")
+    db = sqlite3.connect(file)
+    db.executescript(other)
+    db.close()
+    with open_local() as store:
+        assert bits_of(store, ns, "lyon") == {"a": None}
+        store.put(ns, "b", {"text": "rex"})
+        assert bits_of(store, ns, "rex")["b"] is not None
+    assert kept(root) == 1
