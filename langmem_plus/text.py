@@ -43,6 +43,9 @@ _STOP = """a about above after again against all also am an and any are aren as 
     will with won would wouldn y you your yours yourself yourselves"""
 STOP_WORDS = frozenset(_STOP.split())
 
+# A sentence with the marks that end it. A full stop ends one before a space alone: "3.5", "e.g.".
+SENTENCE = re.compile(r".+?(?:[!?！？؟⁇。…]+|\.(?=\s|$)|\n|$)", re.DOTALL)
+
 _stemmer = EnglishStemmer()
 
 

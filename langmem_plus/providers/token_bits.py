@@ -30,6 +30,7 @@ from langmem_plus.config import MemoryConfig
 from langmem_plus.providers.embeddings import find_local
 from langmem_plus.providers.forks import renewed_in_children
 from langmem_plus.providers.minilm import DATA, MAX_TOKENS, FloatArray, LocalEmbeddings, TokenVectors
+from langmem_plus.text import SENTENCE
 
 Bits = NDArray[np.uint8]
 Key = TypeVar("Key", bound=Hashable)
@@ -53,7 +54,6 @@ _AT_ONCE = 128  # texts whose token vectors are held at a time, up to 50 MB
 TEXT_SHARE = 0.6
 # "Ann: I moved." says who speaks, which isn't what the sentence says.
 _SPEAKER = re.compile(r"[^\n:.!?]{1,40}: ")
-_SENTENCE = re.compile(r".+?(?:[!?！？؟⁇。…]+|\.(?=\s|$)|\n|$)", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -220,7 +220,7 @@ def split(text: str, read: TokenVectors) -> tuple[list[slice], int]:
     """
     speaker = _SPEAKER.match(text)
     body = speaker.end() if speaker else 0
-    places = [(found.start(), found.end()) for found in _SENTENCE.finditer(text, body) if len(found[0].strip()) > 1]
+    places = [(found.start(), found.end()) for found in SENTENCE.finditer(text, body) if len(found[0].strip()) > 1]
     end = len(text)
     if len(read.ids) >= MAX_TOKENS - 2:
         seen = int(read.spans[-1, 1])

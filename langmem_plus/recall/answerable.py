@@ -21,13 +21,13 @@ _MANY = 50
 # By cross-validation over conversations, at 5 % of answerable questions refused in rooms of that size: in whole rooms
 # all nonsense, 91 to 99 % of questions about other things and, of questions without their evidence, 24 % (LoCoMo) and
 # 55 % (LongMemEval) are refused; in rooms of up to 8 memories 98 to 100 % of the first two and 53 to 100 %.
-# In a language that the local model doesn't know the probability comes out too small.
-FOREIGN_SHARE = 1 / 3
 WEIGHTS = {"token": 3.5, "gap": 8.9, "tokens": 7.8, "sentence": 8.1, "words": 1.75, "size": -1.32, "own": 1.5}
 BIAS = -4.87
-# What is put into a prompt by itself must be right: about 3 % of the questions that have an answer get none, as does
+# What is put into a prompt by itself must be right: about 2 % of the questions that have an answer get none, as does
 # nearly everything that has none. What somebody searches for is looked at: there, only what is hopeless is held back.
 INJECTED, SEARCHED = 0.15, 0.03
+# In a language that the local model doesn't know the probability comes out too small: so much of `INJECTED` is enough.
+FOREIGN_SHARE = 1 / 3
 
 
 def signs(question: str, candidates: Candidates, compared: Compared) -> dict[str, float]:

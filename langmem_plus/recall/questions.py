@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from langmem_plus.recall.cues import ACKNOWLEDGEMENTS, FILLERS, GREETINGS_AND_THANKS, find_cues, is_question, normalise
 from langmem_plus.recall.readings import read
 from langmem_plus.records import TURN_ROLES, MemoryHit
-from langmem_plus.text import tokens
+from langmem_plus.text import SENTENCE, tokens
 
-# A sentence with the marks that end it. A full stop ends one before a space alone: "3.5", "e.g.".
-_SENTENCE = re.compile(r".+?(?:[!?！？؟⁇。…]+|\.(?=\s|$)|\n|$)", re.DOTALL)
 _SMALL_TALK = tuple(sorted({*GREETINGS_AND_THANKS, *ACKNOWLEDGEMENTS, *FILLERS}, key=lambda cue: (-len(cue), cue)))
 
 
@@ -22,7 +19,7 @@ def only_asks(text: str) -> bool:
     (True, False)
     """
     asked = False
-    for sentence in _SENTENCE.findall(text):
+    for sentence in SENTENCE.findall(text):
         if is_question(sentence):
             asked = True
         elif find_cues(normalise(sentence), _SMALL_TALK)[1]:
