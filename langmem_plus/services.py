@@ -27,6 +27,7 @@ from langmem_plus.errors import ConfigError, MissingStoreError
 from langmem_plus.providers import Reranker, TokenEncoder
 from langmem_plus.records import MemoryReport, Scope, utc_now
 from langmem_plus.state import MemoryState
+from langmem_plus.tokens import aprepare
 
 __all__ = ["Reranker", "Services", "Template", "Update", "current_runtime", "emit_report", "find_identity", "stage"]
 
@@ -183,6 +184,7 @@ def stage(
     async def async_node(state: MemoryState, config: RunnableConfig) -> Update:
         started = time.perf_counter()
         try:
+            await aprepare(services.config)
             update = dict(await arun(state, config))
         except Exception as error:  # noqa: BLE001 - as above
             update = fail(error)

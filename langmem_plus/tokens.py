@@ -7,6 +7,7 @@ when the file is there and whole, or when downloads are allowed; then the file i
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import hashlib
 import importlib
@@ -214,6 +215,9 @@ def _cost(match: re.Match[str]) -> float:
     return float(math.ceil(cost)) if kind in _WHOLE else cost
 
 
+_prepared: set[bool] = set()  # for which of `counter`'s answers the files are loaded
+
+
 def counter(config: Downloads | None = None) -> TokenCounter:
     """The best counter at hand, one a process. An approximation is announced by one warning.
 
@@ -221,6 +225,14 @@ def counter(config: Downloads | None = None) -> TokenCounter:
         config: says whether tiktoken's rank file may be downloaded; None means no.
     """
     return _counter(config is not None and config.allow_downloads)
+
+
+async def aprepare(config: Downloads | None = None) -> None:
+    """Load the counter's files in a thread, so that no event loop waits for them; nothing where they are loaded."""
+    wanted = config is not None and config.allow_downloads
+    if wanted not in _prepared:
+        await asyncio.to_thread(lambda: counter(config).count("loaded"))
+        _prepared.add(wanted)
 
 
 def counter_at_hand() -> type[TokenCounter]:
