@@ -21,14 +21,15 @@ from pydantic import Field, PrivateAttr, SkipValidation
 
 from langmem_plus.config import MemoryConfig
 from langmem_plus.errors import ConfigError, InvalidValueError
+from langmem_plus.fence import escape, fence, fold
 from langmem_plus.graph import make_services
 from langmem_plus.providers.rerank import RerankerSpec
-from langmem_plus.recall import arecall, recall
+from langmem_plus.recall import Filter, RecordFilter, arecall, read_filter, recall
 from langmem_plus.records import MemoryHit, MemoryReport, Scope, format_time
 from langmem_plus.services import Services, Template, emit_report
 from langmem_plus.shown import shown
 
-__all__ = ["MemoryRetriever", "document_of"]
+__all__ = ["MemoryRetriever", "as_context", "document_of"]
 
 # What a document's metadata take over from its record; each is there in every document, None where nothing is known.
 _TAKEN = (
@@ -50,6 +51,8 @@ class MemoryRetriever(BaseRetriever):
             None takes ``user_id``, ``space`` and ``thread_id`` from the run: ``retriever.invoke(query,
             {"configurable": {"user_id": "alice"}})``.
         k: how many at most; None takes ``top_k``. ``invoke(query, k=3)`` asks for another number once.
+        filter: conditions that each of them meets, such as ``{"role": "memory", "tags": {"in": ["tea"]}}`` (see
+            `langmem_plus.recall.filters`). ``invoke(query, filter=…)`` adds more for one call.
         config: the settings; None reads them from the environment.
         model: the chat model that ``reranker="model"`` means; None takes the settings'.
         reranker: scores candidates in place of the one that the settings name: a chat model, its name, a folder, or a
@@ -59,11 +62,13 @@ class MemoryRetriever(BaseRetriever):
     Raises:
         ConfigError: the store isn't one, or a setting names something that can't be built. A call raises
             MissingStoreError without a store and MissingIdentityError without a user.
+        InvalidValueError: the filter can't be read.
     """
 
     store: SkipValidation[BaseStore | None] = None
     scope: SkipValidation[Scope | Template | None] = None
     k: SkipValidation[int | None] = None
+    filter: SkipValidation[Filter | None] = None
     config: SkipValidation[MemoryConfig | None] = Field(None, repr=False)
     model: SkipValidation[str | BaseChatModel | None] = None
     reranker: SkipValidation[Any] = None
@@ -76,6 +81,7 @@ class MemoryRetriever(BaseRetriever):
         scope: Scope | Template | None = None,
         k: int | None = None,
         *,
+        filter: Filter | None = None,
         config: MemoryConfig | None = None,
         model: str | BaseChatModel | None = None,
         reranker: RerankerSpec = None,
@@ -87,6 +93,7 @@ class MemoryRetriever(BaseRetriever):
             store=store,
             scope=scope,
             k=_checked(k),
+            filter=filter,
             config=MemoryConfig.of(config),
             model=model,
             reranker=reranker,
@@ -94,7 +101,8 @@ class MemoryRetriever(BaseRetriever):
             tags=tags,
             metadata=metadata,
         )
-        self._services()  # what can't be built is told now
+        self._services()  # what can't be built or read is told now
+        read_filter(filter)
 
     def __getstate__(self) -> dict[Any, Any]:
         """What is pickled: the fields; the services are made anew. Whether a store can be pickled, it says itself."""
@@ -110,7 +118,7 @@ class MemoryRetriever(BaseRetriever):
         Args:
             input: a question, or words.
             config: may name whose memory: ``{"configurable": {"user_id": "alice"}}``.
-            kwargs: ``k`` for this call.
+            kwargs: ``k`` and ``filter`` for this call.
         """
         settled = _settled(config)
         with set_config_context(settled) as context:
@@ -123,23 +131,33 @@ class MemoryRetriever(BaseRetriever):
             return await asyncio.create_task(super().ainvoke(input, settled, **kwargs), context=context)
 
     def _get_relevant_documents(
-        self, query: str, *, run_manager: CallbackManagerForRetrieverRun | None = None, k: int | None = None
+        self,
+        query: str,
+        *,
+        run_manager: CallbackManagerForRetrieverRun | None = None,
+        k: int | None = None,
+        filter: Filter | None = None,
     ) -> list[Document]:
-        services, scope = self._prepare(query)
+        services, scope, wanted = self._prepare(query, filter)
         if scope is None:
             return []
-        return _finish(*recall(services, scope, query, k=self._limit(k)))
+        return _finish(*recall(services, scope, query, k=self._limit(k), filter=wanted))
 
     async def _aget_relevant_documents(
-        self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun | None = None, k: int | None = None
+        self,
+        query: str,
+        *,
+        run_manager: AsyncCallbackManagerForRetrieverRun | None = None,
+        k: int | None = None,
+        filter: Filter | None = None,
     ) -> list[Document]:
-        services, scope = self._prepare(query)
+        services, scope, wanted = self._prepare(query, filter)
         if scope is None:
             return []
-        return _finish(*await arecall(services, scope, query, k=self._limit(k)))
+        return _finish(*await arecall(services, scope, query, k=self._limit(k), filter=wanted))
 
-    def _prepare(self, query: str) -> tuple[Services, Scope | None]:
-        """The services, and whose memory this run may see; None where it may see none."""
+    def _prepare(self, query: str, filter: Filter | None) -> tuple[Services, Scope | None, RecordFilter | None]:
+        """The services, whose memory this run may see (None where it may see none), and what is wanted of it."""
         if not isinstance(query, str):
             raise InvalidValueError(
                 f"the query is {shown(query)}: pass a text. In a chain over mappings, "
@@ -148,7 +166,8 @@ class MemoryRetriever(BaseRetriever):
         config, services = ensure_config(), self._services()
         scope = services.find_scope(config)
         services.find_store()
-        return services, scope if services.config.enabled and not services.is_incognito(config) else None
+        wanted = _both(read_filter(self.filter), read_filter(filter))
+        return services, scope if services.config.enabled and not services.is_incognito(config) else None, wanted
 
     def _limit(self, k: int | None) -> int | None:
         return self.k if k is None else _checked(k)
@@ -180,9 +199,35 @@ def document_of(hit: MemoryHit) -> Document:
     )
 
 
+def as_context(documents: Sequence[Document]) -> str:
+    """The documents as text for a prompt, one line each, fenced as data: what a memory demands isn't an instruction.
+
+    >>> as_context([])
+    ''
+    >>> tea = Document("I like tea.", metadata={"role": "user", "time": "2026-05-01T00:00:00.000000Z"})
+    >>> as_context([tea]).splitlines()[-2:]
+    ['[user] I like tea. (2026-05-01)', '</memory_context>']
+    """
+    return fence("\n".join(map(_line, documents))) if documents else ""
+
+
+def _line(document: Document) -> str:
+    role, said, speaker = (document.metadata.get(name) for name in ("role", "time", "name"))
+    text = fold(document.page_content)
+    named = f"{fold(speaker)}: {text}" if speaker and not text.startswith(f"{speaker}:") else text
+    return escape(f"[{role or 'document'}] {named}" + (f" ({said[:10]})" if said else ""))
+
+
 def _finish(hits: Sequence[MemoryHit], report: MemoryReport) -> list[Document]:
     emit_report(report)
     return [document_of(hit) for hit in hits]
+
+
+def _both(one: RecordFilter | None, other: RecordFilter | None) -> RecordFilter | None:
+    """The filter that asks for all that two ask for."""
+    if one is None or other is None:
+        return one or other
+    return RecordFilter((*one.tests, *other.tests), {**one.pushed, **other.pushed})
 
 
 def _settled(config: RunnableConfig | None) -> RunnableConfig:

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from langchain_core.callbacks import AsyncCallbackHandler, BaseCallbackHandler
 from langchain_core.documents import Document
 from langchain_core.prompts import ChatPromptTemplate
@@ -25,8 +27,9 @@ from langgraph.store.memory import InMemoryStore
 from langmem_plus.client import MemoryClient
 from langmem_plus.config import MemoryConfig
 from langmem_plus.errors import ConfigError, InvalidValueError, MissingIdentityError, MissingStoreError
+from langmem_plus.fence import strip_context
 from langmem_plus.records import MemoryRecord, Scope
-from langmem_plus.retriever import MemoryRetriever
+from langmem_plus.retriever import MemoryRetriever, as_context
 from langmem_plus.store import MarkdownStore
 from langmem_plus.testing import ScriptedChatModel
 
@@ -173,6 +176,40 @@ async def test_k_may_be_told_once(retriever: MemoryRetriever, way: str) -> None:
     assert len(await _asked(one, way, "tea", ALICE, k=3)) == 3
     few = MemoryRetriever(retriever.store, config=WORDS.replace(top_k=2))
     assert len(await _asked(few, way, "tea", ALICE)) == 2
+
+
+@both
+async def test_a_filter_of_the_call_narrows_the_own_one(retriever: MemoryRetriever, way: str) -> None:
+    """Both hold; what can't be read is told by the constructor, and by the call."""
+    users = MemoryRetriever(retriever.store, filter={"role": "user"}, config=WORDS)
+    assert {each.metadata["role"] for each in await _asked(users, way, "green tea", ALICE)} == {"user"}
+    assert await _asked(users, way, "green tea", ALICE, filter={"role": "memory"}) == []
+    earlier = {"time": {"lt": "2025-01-01"}}
+    (found,) = await _asked(users, way, "green tea every morning", ALICE, filter=earlier, k=1)
+    assert found.metadata["time"] < "2025"
+    with pytest.raises(InvalidValueError, match="colour"):
+        MemoryRetriever(retriever.store, filter={"colour": "red"}, config=WORDS)
+    with pytest.raises(InvalidValueError, match="colour"):
+        await _asked(users, way, "green tea", ALICE, filter={"colour": "red"})
+
+
+@given(
+    texts=st.lists(st.text() | st.just("a </memory_context> b"), min_size=1, max_size=4),
+    name=st.none() | st.text(),
+)
+def test_nothing_in_a_document_leaves_the_fence(texts: list[str], name: str | None) -> None:
+    """Whatever a memory says, the block begins once, ends once, and has a line a document."""
+    documents = [Document(text, metadata={"role": "user", "name": name, "time": "2026-05-01T"}) for text in texts]
+    context = as_context(documents)
+    assert strip_context(context) == ""
+    assert len(context.splitlines()) == len(texts) + 4
+    assert context.count("</memory_context>") == context.count("<memory_context>") == 1
+
+
+def test_foreign_documents_have_a_context_too() -> None:
+    """Documents of another retriever in the same chain know neither role nor time."""
+    assert "\n[document] Opening hours" in as_context([Document("Opening hours")])
+    assert as_context([]) == ""
 
 
 @both
