@@ -19,7 +19,7 @@ from langchain_core.embeddings import Embeddings
 
 from langmem_plus.errors import EmbeddingError
 from langmem_plus.providers import TokenEncoder
-from langmem_plus.store.breaker import SLOW_SECONDS, Breaker
+from langmem_plus.providers.breaker import SLOW_SECONDS, Breaker
 from langmem_plus.store.faults import as_failure, is_outage, is_refusal
 from langmem_plus.store.refused import Refused
 from langmem_plus.store.search import Floats

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from langmem_plus.store.breaker import LONGEST, SLOW_SECONDS, Breaker
+from langmem_plus.providers.breaker import LONGEST, SLOW_SECONDS, Breaker
 
 
 class Clock:
