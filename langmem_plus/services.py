@@ -78,8 +78,8 @@ class Services:
         store = self.store if self.store is not None else (runtime.store if runtime else None)
         if store is None:
             raise MissingStoreError(
-                "memory has no store: pass store=MarkdownStore(...) to the memory graph, "
-                "compile the parent graph with one, or name it in langgraph.json."
+                "memory has no store: pass store=MarkdownStore(...), compile the graph or the agent around it with one "
+                "(create_agent(..., store=...)), or name it in langgraph.json."
             )
         return store
 

@@ -12,6 +12,7 @@ from langmem_plus.config import MemoryConfig
 from langmem_plus.graph.afterwards import Afterwards
 from langmem_plus.graph.agent import Agent, agent_node, open_door
 from langmem_plus.graph.halves import REMEMBER, Answered, Graph, Messages, make_services, recall_stages, stages
+from langmem_plus.graph.parents import ForeignGraph, aware
 from langmem_plus.records import Scope
 from langmem_plus.remember.record import record_assistant_node, record_user_node
 from langmem_plus.services import Services, Template, Update
@@ -66,7 +67,7 @@ def build_memory_graph(agent: Agent, services: Services, checkpointer: Checkpoin
     record, rest = record_user_node(services), stages(REMEMBER, services)
     if services.config.background:
         afterwards = Afterwards(services)
-        record, rest = _expecting(record, services, afterwards), [("remember", remember_node(services, afterwards))]
+        record, rest = expecting(record, services, afterwards), [("remember", remember_node(services, afterwards))]
     nodes = [
         *recall,
         ("record_user", record),
@@ -75,10 +76,10 @@ def build_memory_graph(agent: Agent, services: Services, checkpointer: Checkpoin
         *rest,
     ]
     builder.add_sequence(nodes).add_edge(START, nodes[0][0]).add_edge(nodes[-1][0], END)
-    return builder.compile(checkpointer=checkpointer, name="memory")
+    return aware(ForeignGraph, builder.compile(checkpointer=checkpointer, name="memory"))
 
 
-def _expecting(
+def expecting(
     record: Runnable[MemoryState, Update], services: Services, afterwards: Afterwards
 ) -> Runnable[MemoryState, Update]:
     """The node that stores the user's turn, and sees to it that the turn is worked off even if the run never ends: its

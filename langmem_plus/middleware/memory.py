@@ -1,0 +1,250 @@
+"""The middleware: memory's stages in an agent's hooks."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, cast
+
+from langchain.agents.middleware.types import AgentMiddleware, AgentState, ExtendedModelResponse, ModelResponse
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import HumanMessage
+from langchain_core.runnables import Runnable, RunnableConfig
+from langgraph.config import get_config
+from langgraph.errors import GraphBubbleUp
+from langgraph.runtime import Runtime
+from langgraph.store.base import BaseStore
+from langgraph.types import Command
+
+from langmem_plus.config import MemoryConfig
+from langmem_plus.graph import Afterwards, make_services
+from langmem_plus.graph.halves import REMEMBER, recall_stages, stages
+from langmem_plus.graph.memory import expecting, remember_node
+from langmem_plus.middleware.call import Request, inject, said_place
+from langmem_plus.middleware.channels import Channels, Progress, Run, Runs, progress_of, read_name
+from langmem_plus.records import MemoryReport, Scope
+from langmem_plus.remember.record import record_assistant_node, record_user_node, user_turn
+from langmem_plus.services import Template, Update
+from langmem_plus.state import MemoryState
+
+logger = logging.getLogger(__name__)
+
+Response = ModelResponse[Any]
+Stage = Runnable[MemoryState, Update]
+
+
+class LongTermMemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
+    """An agent that remembers: what matters is recalled before it answers, and what was said is stored after.
+
+    What the user says is stored before the agent runs. Before the first model call, and after an interrupt, memory is
+    recalled; the text stands in each model call of the run, at the user's message (or in the system message, as
+    ``inject_as`` says), and never in the thread or a checkpoint. After the run the reply is stored, and facts are drawn
+    out in the background (``background=False``: before the run ends). The result's ``memory_report`` tells what was
+    recalled and stored, and why; the recall's is streamed as the custom event ``{"memory": report}``. Where memory
+    fails, the agent answers without it, and the report says so, unless ``strict`` is set.
+
+    What a deepagents subagent is told was written by a model: there memory is recalled and nothing is stored.
+
+    Args:
+        store: where memories are kept. Turns that an earlier process left in it are worked off in the background from
+            now on, where it can tell which namespaces have some. None uses the agent's own store
+            (``create_agent(store=…)``), or the platform's.
+        model: draws facts out, decides and summarises, as ``provider:model`` or as a chat model; None uses rules.
+        config: the settings; None reads them from the environment.
+        scope: whose memory, when it is always the same; or a namespace template such as ``("memories", "{user_id}")``.
+            None takes ``user_id``, ``space`` and ``thread_id`` from the run's context or configuration.
+        name: tells several instances in one agent apart; one of another name than the class has its report in
+            ``memory_report_<name>``.
+
+    Raises:
+        ConfigError: the name can't be a node's, or a setting names something that can't be built. The agent itself
+            raises MissingStoreError without a store and MissingIdentityError without a user.
+
+    Example:
+        >>> create_agent(model, tools, middleware=[LongTermMemoryMiddleware(store=store)])  # doctest: +SKIP
+    """
+
+    def __init__(
+        self,
+        *,
+        store: BaseStore | None = None,
+        model: str | BaseChatModel | None = None,
+        config: MemoryConfig | None = None,
+        scope: Scope | Template | None = None,
+        name: str | None = None,
+    ) -> None:
+        super().__init__()
+        self._name = type(self).__name__ if name is None else read_name(name)
+        self._channels = Channels.of(self._name)
+        self.state_schema = self._channels.schema()
+        self.tools = ()
+        services = make_services(store=store, model=model, config=config, scope=scope)
+        self._settings = services.config
+        self._runs = Runs()
+        # The agent sees the whole thread, as far as whoever stands ahead in the list of middleware leaves it.
+        self._recall: list[Stage] = [node for _, node in recall_stages(services, whole_thread=True)]
+        before, after = record_user_node(services), [node for _, node in stages(REMEMBER, services)]
+        if self._settings.background:
+            afterwards = Afterwards(services)
+            before, after = expecting(before, services, afterwards), [remember_node(services, afterwards)]
+        self._before: list[Stage] = [before]
+        self._after: list[Stage] = [record_assistant_node(services), *after]
+
+    @property
+    def name(self) -> str:
+        """The instance's name, by which LangChain tells the middleware of an agent apart."""
+        return self._name
+
+    # hooks
+
+    def before_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> Update | None:
+        """Store what the user said."""
+        config = get_config()
+        if is_subagent(config):
+            return None
+        known = self._known(state)
+        if is_new(known):
+            run_stages(self._before, known, config)
+        return self._opened(known)
+
+    async def abefore_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> Update | None:
+        """Store what the user said."""
+        config = get_config()
+        if is_subagent(config):
+            return None
+        known = self._known(state)
+        if is_new(known):
+            await arun_stages(self._before, known, config)
+        return self._opened(known)
+
+    def wrap_model_call(
+        self, request: Request, handler: Callable[[Request], Response]
+    ) -> Response | ExtendedModelResponse[Any]:
+        """Recall, unless this run has recalled already, and call the model with what was recalled."""
+        handle, run = self._find_run(request)
+        if run.context is None:
+            known = self._asked(request, run)
+            run_stages(self._recall, known, get_config())
+            handle, run = self._recalled(handle, known)
+        return self._answered(request, handle, handler(self._injected(request, run)))
+
+    async def awrap_model_call(
+        self, request: Request, handler: Callable[[Request], Awaitable[Response]]
+    ) -> Response | ExtendedModelResponse[Any]:
+        """Recall, unless this run has recalled already, and call the model with what was recalled."""
+        handle, run = self._find_run(request)
+        if run.context is None:
+            known = self._asked(request, run)
+            await arun_stages(self._recall, known, get_config())
+            handle, run = self._recalled(handle, known)
+        return self._answered(request, handle, await handler(self._injected(request, run)))
+
+    def after_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> Update | None:
+        """Store the reply, and have facts drawn out of the turn."""
+        if not self._progress(state)["open"]:
+            return None
+        known = self._known(state)
+        try:
+            run_stages(self._after, known, get_config())
+        except Exception as error:  # noqa: BLE001 - the reply stands already; _failed() logs and reports, or raises
+            self._failed(known, error)
+        return self._closed(state, known)
+
+    async def aafter_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> Update | None:
+        """Store the reply, and have facts drawn out of the turn."""
+        if not self._progress(state)["open"]:
+            return None
+        known = self._known(state)
+        try:
+            await arun_stages(self._after, known, get_config())
+        except Exception as error:  # noqa: BLE001 - as above
+            self._failed(known, error)
+        return self._closed(state, known)
+
+    # between the agent's state and that of memory's stages
+
+    def _progress(self, state: Mapping[str, Any]) -> Progress:
+        found: Progress | None = state.get(self._channels.progress)
+        return found or Progress(turn=None, counted=None, open=False)
+
+    def _known(self, state: Mapping[str, Any]) -> MemoryState:
+        """What memory's stages read: the thread, the instance's place in it, and the report so far."""
+        progress = self._progress(state)
+        known = MemoryState(messages=list(state["messages"]), memory_counted=progress["counted"])
+        if progress["turn"] is not None:
+            known["memory_turn"] = progress["turn"]
+        known["memory_report"] = self._runs.get(state.get(self._channels.run)).report
+        return known
+
+    def _opened(self, known: MemoryState) -> Update:
+        handle = self._runs.keep(None, Run(report=known.get("memory_report") or {}))
+        return {self._channels.progress: progress_of(known, is_open=True), self._channels.run: handle}
+
+    def _closed(self, state: Mapping[str, Any], known: MemoryState) -> Update:
+        self._runs.drop(state.get(self._channels.run))
+        report = known.get("memory_report") or {}
+        return {self._channels.progress: progress_of(known, is_open=False), self._channels.report: report}
+
+    def _failed(self, known: MemoryState, error: Exception) -> None:
+        if self._settings.strict or isinstance(error, GraphBubbleUp):
+            raise error
+        logger.error("memory: what was said wasn't remembered: %s", error, exc_info=error)
+        report = MemoryReport(
+            warnings=[f"remember failed: {type(error).__name__}: {error}"], counts={"remember_failed": 1}
+        )
+        known["memory_report"] = report.after(known.get("memory_report"))
+
+    # the model call
+
+    def _find_run(self, request: Request) -> tuple[str | None, Run]:
+        handle: str | None = cast(Mapping[str, Any], request.state).get(self._channels.run)
+        return handle, self._runs.get(handle)
+
+    def _asked(self, request: Request, run: Run) -> MemoryState:
+        """What recall reads: the messages that the model would see, the user's last words the last of a person."""
+        said = said_place(request.messages, self._progress(request.state)["counted"])
+        window = [
+            message
+            for place, message in enumerate(request.messages)
+            if said is None or place <= said or not isinstance(message, HumanMessage)
+        ]
+        return MemoryState(messages=window, memory_report=run.report)
+
+    def _recalled(self, handle: str | None, known: MemoryState) -> tuple[str, Run]:
+        run = Run(known.get("memory_context") or "", known.get("memory_report") or {})
+        return self._runs.keep(handle, run), run
+
+    def _injected(self, request: Request, run: Run) -> Request:
+        counted = self._progress(request.state)["counted"]
+        as_user = self._settings.inject_as == "user"
+        return inject(request, run.context or "", said_place(request.messages, counted) if as_user else None)
+
+    def _answered(
+        self, request: Request, handle: str | None, response: Response
+    ) -> Response | ExtendedModelResponse[Any]:
+        """The response; after a resume, which begins without a handle, with the handle for the run's further calls."""
+        if handle == cast(Mapping[str, Any], request.state).get(self._channels.run):
+            return response
+        return ExtendedModelResponse(response, Command(update={self._channels.run: handle}))
+
+
+def is_subagent(config: RunnableConfig) -> bool:
+    """Whether a deepagents agent has called this one: then a model has written what it is told."""
+    return (config.get("configurable") or {}).get("ls_agent_type") == "subagent"
+
+
+def is_new(known: MemoryState) -> bool:
+    """Whether the user said something that wasn't counted yet."""
+    return bool(user_turn(known["messages"], known.get("memory_turn"), known.get("memory_counted"))[1])
+
+
+def run_stages(nodes: Sequence[Stage], known: MemoryState, config: RunnableConfig) -> None:
+    """Run stages one after another, each on what the ones before have written into the state."""
+    for node in nodes:
+        cast(Update, known).update(node.invoke(known, config))
+
+
+async def arun_stages(nodes: Sequence[Stage], known: MemoryState, config: RunnableConfig) -> None:
+    """As `run_stages`."""
+    for node in nodes:
+        cast(Update, known).update(await node.ainvoke(known, config))
