@@ -13,7 +13,7 @@ from langgraph.store.base import GetOp, Item, PutOp, SearchOp
 from pydantic import ValidationError
 
 from langmem_plus.erasure import Choose, EraseReceipt, Erasure, Held, kind_of
-from langmem_plus.errors import InvalidValueError, NotFoundError
+from langmem_plus.errors import InvalidValueError, NotFoundError, PinnedError
 from langmem_plus.labels import read_id
 from langmem_plus.records import TURN_ROLES, Decision, MemoryRecord, Scope, unique
 from langmem_plus.remember.decide import retire
@@ -60,12 +60,15 @@ def pin_steps(services: Services, scope: Scope, id: str, pinned: bool) -> Steps[
 # forget
 
 
-def forget_steps(services: Services, scope: Scope, id: str, reason: str) -> Steps[MemoryRecord]:
+def forget_steps(
+    services: Services, scope: Scope, id: str, reason: str, *, spare_pinned: bool = False
+) -> Steps[MemoryRecord]:
     """Retire a record and withhold from recall the turns through which it would come back; summaries lose it. Gives the
     tombstone; a record that isn't active stays as it is.
 
     Raises:
         NotFoundError: there is no such record.
+        PinnedError: it is pinned, and pinned ones are to be spared.
     """
     namespace, key = yield from _find(scope, id)
     record = (yield from get_records(namespace, [key])).get(key)
@@ -81,6 +84,8 @@ def forget_steps(services: Services, scope: Scope, id: str, reason: str) -> Step
         if found is None or found.status != "active":
             left = found or left
             return []
+        if found.pinned and spare_pinned:
+            raise PinnedError(f"memory {key} is pinned, so it wasn't forgotten: unpin it first.")
         left = retire(found, now, reason)
         changed = [left, *withheld(current, witnesses).values()]
         for summary in (current.get(each.id) for each in summaries if each.id != key):

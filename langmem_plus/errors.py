@@ -10,6 +10,7 @@
     ├── InvalidValueError(ValueError)      a value can't be stored: not JSON, or a record that contradicts itself
     ├── ImportFileError(ValueError)        a file to import can't be read; says where
     ├── NotFoundError(LookupError)         no record with that id
+    ├── PinnedError                        a tool that a model calls doesn't change what is pinned
     ├── ConflictError                      others kept rewriting the records that a decision is about
     ├── EmbeddingError                     the embedder answered with the wrong number or size of vectors
     ├── ModelCallError                     a language model gave no answer at all
@@ -56,6 +57,10 @@ class ImportFileError(LangMemPlusError, ValueError):
 
 class NotFoundError(LangMemPlusError, LookupError):
     """There is no record with this id in this user's space."""
+
+
+class PinnedError(LangMemPlusError):
+    """The record is pinned, and a tool that a model calls was to change or delete it; nothing was written."""
 
 
 class ConflictError(LangMemPlusError):

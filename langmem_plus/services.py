@@ -106,6 +106,8 @@ class Services:
             return self.scope if known else self.scope.model_copy(update={"thread_id": str(thread_id)})
         values = find_identity(configurable, current_runtime())
         values["template"] = self.scope  # never the caller's: a run must not choose where memory lies
+        if any("{langgraph_user_id}" in label for label in self.scope or ()):  # langmem's name for the same
+            values["langgraph_user_id"] = values.get("langgraph_user_id") or values["user_id"]
         return Scope(**{name: value for name, value in values.items() if value is not None})
 
 

@@ -1,0 +1,217 @@
+"""What the tools share: the tool itself, which knows the call that it answers, and whose memory a call touches."""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from langchain_core.runnables import RunnableConfig
+from langchain_core.tools import ArgsSchema, InjectedToolArg, StructuredTool, ToolException
+from langgraph.store.base import BaseStore
+from pydantic import BaseModel, BeforeValidator, ConfigDict
+
+from langmem_plus.config import MemoryConfig
+from langmem_plus.errors import (
+    ConfigError,
+    InvalidValueError,
+    LangMemPlusError,
+    MissingStoreError,
+    NotFoundError,
+    PinnedError,
+)
+from langmem_plus.graph import make_services
+from langmem_plus.labels import decode_label, fill_template
+from langmem_plus.records import Scope
+from langmem_plus.remember.steps import Steps, arun_steps, run_steps
+from langmem_plus.services import Services, current_runtime, find_identity
+from langmem_plus.shown import shown
+
+logger = logging.getLogger(__name__)
+
+Namespace = tuple[str, ...] | str | Scope | None
+"""Whose memory: None takes the run's user and space; a template, with fields in braces; or a fixed scope."""
+
+_USER_FIELDS = ("{user_id}", "{langgraph_user_id}")
+_OF_THE_MODEL = (NotFoundError, InvalidValueError, PinnedError)  # what the model did wrong, and can do better
+
+
+def _as_text(value: Any) -> Any:
+    return str(value) if isinstance(value, uuid.UUID) else value
+
+
+MemoryId = Annotated[str, BeforeValidator(_as_text)]
+
+
+class Arguments(BaseModel):
+    """The arguments of a tool; their schema always has ``required``, which some providers ask for."""
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+
+def _require(schema: dict[str, Any]) -> None:
+    schema.setdefault("required", [])
+
+
+class MemoryTool(StructuredTool):
+    """A tool that is told the id of the call that it answers; a call without one is a program's, not a model's."""
+
+    @property
+    def tool_call_schema(self) -> ArgsSchema:
+        """The schema that a model is given."""
+        schema = super().tool_call_schema
+        if isinstance(schema, type) and issubclass(schema, BaseModel):
+            schema.model_config["json_schema_extra"] = _require
+        return schema
+
+    def run(self, tool_input: str | dict[str, Any], *args: Any, tool_call_id: str | None = None, **kwargs: Any) -> Any:
+        """Run the tool on its arguments."""
+        return super().run(self._told(tool_input, tool_call_id), *args, tool_call_id=tool_call_id, **kwargs)
+
+    async def arun(
+        self, tool_input: str | dict[str, Any], *args: Any, tool_call_id: str | None = None, **kwargs: Any
+    ) -> Any:
+        """`run`, awaiting."""
+        return await super().arun(self._told(tool_input, tool_call_id), *args, tool_call_id=tool_call_id, **kwargs)
+
+    def _told(self, tool_input: str | dict[str, Any], tool_call_id: str | None) -> dict[str, Any]:
+        """The arguments with the call's id, which no model chooses; a bare text is the first argument."""
+        given = {next(iter(self.args)): tool_input} if isinstance(tool_input, str) else tool_input
+        return {**given, "call_id": tool_call_id}
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call of a tool.
+
+    Args:
+        services: the settings, the store and the clock.
+        scope: whose memory.
+        tool: the tool's name.
+        id: the id of the model's tool call; None where a program calls.
+    """
+
+    services: Services
+    scope: Scope
+    tool: str
+    id: str | None = None
+
+
+def tool_services(namespace: Namespace, store: BaseStore | None, config: MemoryConfig | None) -> Services:
+    """What a tool works with.
+
+    Raises:
+        ConfigError: the namespace isn't one, or a setting names something that can't be built.
+    """
+    scope = (namespace,) if isinstance(namespace, str) else namespace
+    if scope is not None and not isinstance(scope, Scope):
+        labels = list(scope) if isinstance(scope, Sequence) else []
+        if not labels or not all(isinstance(label, str) and label for label in labels):
+            raise ConfigError(
+                f'namespace is {shown(namespace)}: give labels such as ("memories", "{{user_id}}"), a Scope, or None.'
+            )
+        scope = tuple(labels)
+    return make_services(store=store, config=config, scope=scope)
+
+
+def find_scope(services: Services, config: RunnableConfig) -> Scope:
+    """Whose memory a call touches. A namespace that is given without a user names its owner itself.
+
+    Raises:
+        MissingIdentityError: nobody is named, or a field of the namespace isn't filled.
+    """
+    template, configurable = services.scope, config.get("configurable") or {}
+    if isinstance(template, tuple) and not any(name in label for label in template for name in _USER_FIELDS):
+        values = find_identity(configurable, current_runtime())
+        if values["user_id"] is None:
+            labels = fill_template(template, {"space": "default", **values})
+            owner = labels[1] if labels[0] == "memories" and len(labels) > 1 else labels[-1]
+            config = {**config, "configurable": {**configurable, "user_id": decode_label(owner)}}
+    scope = services.find_scope(config)
+    _ = scope.namespace  # an unfilled field is an error before anything is read
+    return scope
+
+
+def check_store(services: Services, tool: str) -> BaseStore:
+    """The store of this call.
+
+    Raises:
+        MissingStoreError: none was given, and the running graph has none.
+    """
+    try:
+        return services.find_store()
+    except MissingStoreError as error:
+        raise MissingStoreError(
+            f"the tool {tool!r} has no store: pass store=MarkdownStore(...) to the function that makes the tool, or to "
+            "create_agent(...) or compile(...) of the graph that calls it, or name one in langgraph.json."
+        ) from error
+
+
+@contextmanager
+def answering(services: Services, call_id: str | None) -> Iterator[None]:
+    """Turn what goes wrong into an answer for the model. Wrong settings always raise; so does everything where a
+    program calls, and a failing store with ``strict`` on.
+    """
+    try:
+        yield
+    except ConfigError:
+        raise
+    except LangMemPlusError as error:
+        if call_id is None:
+            raise
+        if isinstance(error, _OF_THE_MODEL):
+            raise ToolException(str(error)) from error
+        if services.config.strict:
+            raise
+        logger.error("memory: a tool failed, and the model is told so: %s", error, exc_info=error)
+        raise ToolException(f"Memory failed, so nothing was done: {error}") from error
+
+
+def stepping_tool(
+    services: Services,
+    steps: Callable[[Call, dict[str, Any]], Steps[str]],
+    *,
+    name: str,
+    description: str,
+    arguments: type[BaseModel],
+    incognito: str,
+) -> MemoryTool:
+    """A tool from the steps that it takes.
+
+    Args:
+        services: what it works with.
+        steps: what it does, given the call and the arguments; gives its answer.
+        name: the tool's name.
+        description: what a model reads about it.
+        arguments: the schema of the arguments.
+        incognito: the answer in a session that leaves no trace, where no step is taken.
+    """
+
+    def prepare(config: RunnableConfig, call_id: str | None, given: dict[str, Any]) -> tuple[Steps[str], BaseStore]:
+        return steps(Call(services, find_scope(services, config), name, call_id), given), check_store(services, name)
+
+    def run(config: RunnableConfig, call_id: Annotated[str | None, InjectedToolArg] = None, **given: Any) -> str:
+        if services.is_incognito(config):
+            return incognito
+        with answering(services, call_id):
+            todo, store = prepare(config, call_id, given)
+            return run_steps(todo, services, store)
+
+    async def arun(config: RunnableConfig, call_id: Annotated[str | None, InjectedToolArg] = None, **given: Any) -> str:
+        if services.is_incognito(config):
+            return incognito
+        with answering(services, call_id):
+            todo, store = prepare(config, call_id, given)
+            return await arun_steps(todo, services, store)
+
+    return MemoryTool(
+        name=name,
+        description=description.strip(),
+        args_schema=arguments,
+        func=run,
+        coroutine=arun,
+        handle_tool_error=True,
+    )

@@ -1,0 +1,163 @@
+"""The tool that searches: the same ranking as everywhere, page by page."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping, Sequence
+from typing import Annotated, Any, Literal, TypeAlias
+
+from langchain_core.runnables import RunnableConfig
+from langchain_core.tools import BaseTool, InjectedToolArg
+from langgraph.store.base import BaseStore
+from pydantic import Field
+
+from langmem_plus.config import MemoryConfig
+from langmem_plus.recall import arecall, read_filter, recall
+from langmem_plus.records import MemoryHit, MemoryReport
+from langmem_plus.tools.descriptions import (
+    ARGUMENTS,
+    INCOGNITO_READ,
+    NO_MORE,
+    NOTHING_RELEVANT,
+    SEARCH_INSTRUCTIONS,
+    describe_search,
+)
+from langmem_plus.tools.entries import Entry, of_hits
+from langmem_plus.tools.memory_tool import (
+    Arguments,
+    MemoryTool,
+    Namespace,
+    answering,
+    check_store,
+    find_scope,
+    tool_services,
+)
+
+MOST = 200  # results a page
+_GROWTH = 4
+
+Found: TypeAlias = tuple[list[MemoryHit], MemoryReport]
+Answer: TypeAlias = str | tuple[str, list[Entry]]
+
+
+class SearchArguments(Arguments):
+    """What is searched, and which page of the results is wanted."""
+
+    query: str = Field(description=ARGUMENTS["query"])
+    limit: int = Field(10, ge=1, le=MOST, description=ARGUMENTS["limit"])
+    offset: int = Field(0, ge=0, description=ARGUMENTS["offset"])
+    filter: dict[str, Any] | None = Field(None, description=ARGUMENTS["filter"])
+
+
+def pages(limit: int, offset: int, fetch_k: int) -> Generator[int, Found, list[MemoryHit]]:
+    """Which recalls give one page: yields how many hits to ask for, is sent what was found, and gives the page.
+
+    Pages neither overlap nor leave gaps: as long as ``fetch_k`` candidates are ranked, each recall gives the beginning
+    of the same order. Further hits come from wider recalls, in the order of those, after what the narrower ones gave.
+
+    Args:
+        limit: hits of a page.
+        offset: hits before it.
+        fetch_k: the candidates that a recall ranks.
+    """
+    end = offset + limit
+    if end <= fetch_k:
+        hits, _ = yield end
+        return hits[offset:end]
+    found: dict[tuple[tuple[str, ...], str], MemoryHit] = {}
+    width, before = fetch_k, -1
+    while True:
+        hits, report = yield width
+        for hit in hits:
+            found.setdefault((hit.namespace, hit.record.id), hit)
+        candidates = report.counts.get("candidates", 0)
+        if len(found) >= end or candidates <= before or candidates < width:
+            return list(found.values())[offset:end]
+        width, before = width * _GROWTH, candidates
+
+
+def _answer(hits: Sequence[MemoryHit], offset: int, response_format: str) -> Answer:
+    text, entries = of_hits(hits)
+    if not hits:
+        text = NO_MORE if offset else NOTHING_RELEVANT
+    return (text, entries) if response_format == "content_and_artifact" else text
+
+
+def create_search_memory_tool(
+    namespace: Namespace = None,
+    *,
+    instructions: str = SEARCH_INSTRUCTIONS,
+    store: BaseStore | None = None,
+    response_format: Literal["content", "content_and_artifact"] = "content",
+    name: str = "search_memory",
+    config: MemoryConfig | None = None,
+) -> BaseTool:
+    """A tool that searches long-term memory: ``search_memory(query, limit=10, offset=0, filter=None)``.
+
+    Args:
+        namespace: whose memory. None takes user and space from the run (``runtime.context``, ``configurable``, the
+            platform's user); a template such as ``("memories", "{user_id}")`` or langmem's ``"{langgraph_user_id}"`` is
+            filled from the same places.
+        instructions: when a model is to search.
+        store: where memories are kept; None uses the store of the graph that calls the tool.
+        response_format: ``content`` gives JSON text, a list of items with ``key``, ``value``, ``score``, or words
+            where nothing is relevant; ``content_and_artifact`` gives the items as plain dicts, too, with all fields of
+            the records.
+        name: the tool's name.
+        config: the settings; None reads them from the environment.
+
+    Raises:
+        ConfigError: the namespace or the store isn't one.
+    """
+    services = tool_services(namespace, store, config)
+    both = response_format == "content_and_artifact"
+    incognito: Answer = (INCOGNITO_READ, []) if both else INCOGNITO_READ
+
+    def run(
+        query: str,
+        config: RunnableConfig,
+        limit: int = 10,
+        offset: int = 0,
+        filter: Mapping[str, Any] | None = None,
+        call_id: Annotated[str | None, InjectedToolArg] = None,
+    ) -> Answer:
+        if services.is_incognito(config):
+            return incognito
+        with answering(services, call_id):
+            scope, _ = find_scope(services, config), check_store(services, name)
+            wanted, steps = read_filter(filter), pages(limit, offset, services.config.fetch_k)
+            count = next(steps)
+            try:
+                while True:
+                    count = steps.send(recall(services, scope, query, k=count, filter=wanted))
+            except StopIteration as stop:
+                return _answer(stop.value, offset, response_format)
+
+    async def arun(
+        query: str,
+        config: RunnableConfig,
+        limit: int = 10,
+        offset: int = 0,
+        filter: Mapping[str, Any] | None = None,
+        call_id: Annotated[str | None, InjectedToolArg] = None,
+    ) -> Answer:
+        if services.is_incognito(config):
+            return incognito
+        with answering(services, call_id):
+            scope, _ = find_scope(services, config), check_store(services, name)
+            wanted, steps = read_filter(filter), pages(limit, offset, services.config.fetch_k)
+            count = next(steps)
+            try:
+                while True:
+                    count = steps.send(await arecall(services, scope, query, k=count, filter=wanted))
+            except StopIteration as stop:
+                return _answer(stop.value, offset, response_format)
+
+    return MemoryTool(
+        name=name,
+        description=describe_search(instructions).strip(),
+        args_schema=SearchArguments,
+        func=run,
+        coroutine=arun,
+        response_format=response_format,
+        handle_tool_error=True,
+    )

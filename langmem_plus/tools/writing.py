@@ -1,0 +1,248 @@
+"""What a tool call does to memory: create, update and delete, each once for each call, however often it is executed.
+
+Pinned memories stay; what is replaced or deleted leaves its tombstone; an id that isn't the user's is unknown.
+"""
+
+from __future__ import annotations
+
+import uuid
+
+from langgraph.store.base import GetOp, Item, PutOp
+
+from langmem_plus.controls import forget_steps, pin_steps
+from langmem_plus.errors import ConflictError, InvalidValueError, NotFoundError, PinnedError
+from langmem_plus.recall import read_item
+from langmem_plus.records import Fact, MemoryRecord, record_id
+from langmem_plus.remember.decide import find_repeats, retire, strengthen
+from langmem_plus.remember.reconcile import find_neighbours
+from langmem_plus.remember.rewrite import rewrite
+from langmem_plus.remember.simhash import simhash
+from langmem_plus.remember.steps import Batch, Exchange, Namespace, Steps, get_records, put, read_record, write
+from langmem_plus.remember.support import find_tags, importance
+from langmem_plus.shown import shown
+from langmem_plus.tools.content import Content
+from langmem_plus.tools.memory_tool import Call
+
+CALL = "tool_call_id"  # in the metadata of a record that a tool call made
+_SEARCH_FIRST = "Take the id from the search's results, where it is called key."
+
+
+# create
+
+
+def create_steps(call: Call, content: Content) -> Steps[str]:
+    """Store a new memory, unless it is known already; the answer has its id.
+
+    Its key is made of what it says, so that two calls at once store it once; where that key is a tombstone's, of the
+    call too.
+    """
+    namespace = call.scope.namespace
+    keys = [record_id("tool", *namespace, content.digest), record_id("tool", *namespace, *_event(call), content.digest)]
+    repeated = yield from _repeated(call, namespace, content)
+    answer = ""
+
+    def change(current: dict[str, MemoryRecord]) -> list[PutOp]:
+        nonlocal answer
+        own = next((current[key] for key in keys if key in current and _made_by(call, current[key])), None)
+        if own is not None:
+            answer = _created(own)
+            return []
+        known = next((current[key] for key in [*keys, *repeated] if _is_active(current.get(key))), None)
+        if known is not None:
+            answer = f"Nothing new was created: memory {known.id} says so already."
+            return _strengthened(call, namespace, known, content)
+        new = _record(call, next(key for key in keys if key not in current), content)
+        answer = _created(new)
+        return [put(namespace, new)]
+
+    yield from rewrite(namespace, [*keys, *repeated], change)
+    return answer
+
+
+def _event(call: Call) -> tuple[str, str]:
+    """What tells this call from others: some servers count their calls anew in each conversation."""
+    return call.scope.thread_id or "", call.id or uuid.uuid4().hex
+
+
+def _made_by(call: Call, record: MemoryRecord) -> bool:
+    same_thread = record.thread_id == call.scope.thread_id
+    return call.id is not None and same_thread and record.metadata.get(CALL) == call.id
+
+
+def _is_active(record: MemoryRecord | None) -> bool:
+    return record is not None and record.status == "active"
+
+
+def _created(record: MemoryRecord) -> str:
+    """The same answer each time, and the truth about what came after it."""
+    since = {
+        "superseded": f" It was replaced by memory {record.replaced_by} since.",
+        "deleted": " It was deleted since.",
+    }
+    return f"created memory {record.id}{since.get(record.status, '')}"
+
+
+def _repeated(call: Call, namespace: Namespace, content: Content) -> Steps[list[str]]:
+    """The known record that says the same, by the rule that holds for all facts."""
+    fact = Fact(text=content.text, source_id=call.id or "", ordinal=0)
+    known = (yield from find_neighbours(namespace, [fact], call.services)).get(fact.key, [])
+    same = [record for record in known if record.metadata.get("content") == content.fields]
+    repeats, _ = find_repeats([fact], same, call.services.config.simhash_distance)
+    return [decision.target for decision in repeats if decision.target]
+
+
+def _strengthened(call: Call, namespace: Namespace, known: MemoryRecord, content: Content) -> list[PutOp]:
+    """The write that counts a repetition, once a call."""
+    if call.id is not None and call.id in known.source_ids:
+        return []
+    repeat = _record(call, known.id, content).model_copy(update={"metadata": {}})
+    return [put(namespace, strengthen(known, repeat, call.services.clock(), by="model"))]
+
+
+def _record(call: Call, key: str, content: Content) -> MemoryRecord:
+    scope, now = call.scope, call.services.clock()
+    told = {CALL: call.id, "tool": call.tool} if call.id else {"tool": call.tool}
+    return MemoryRecord(
+        id=key,
+        role="memory",
+        text=content.text,
+        user_id=scope.user_id,
+        space=scope.space,
+        thread_id=scope.thread_id,
+        agent_id=scope.agent_id,
+        created_at=now,
+        updated_at=now,
+        observed_at=now,
+        importance=importance("fact", asked=True),
+        manually_saved=True,
+        tags=find_tags("fact", content.text),
+        source_ids=[call.id] if call.id else [],
+        simhash=simhash(content.text),
+        metadata={**content.metadata, **told},
+    )
+
+
+# update
+
+
+def update_steps(call: Call, id: str, content: Content) -> Steps[str]:
+    """Replace a memory by a new one; the old one leaves a tombstone that names it.
+
+    Raises:
+        NotFoundError: there is no such memory, or it was replaced or deleted before.
+        PinnedError: it is pinned.
+        InvalidValueError: it isn't a fact, but words that were said, or a summary of them.
+    """
+    namespace, old = yield from _find(call, id)
+    if old.role != "memory":
+        raise InvalidValueError(
+            f"memory {id} is no fact, but of the role {old.role!r}, which is kept as it was said: create a new memory."
+        )
+    heir = (yield from get_records(namespace, [old.replaced_by])) if old.replaced_by else {}
+    if any(call.id is not None and call.id in record.source_ids for record in heir.values()):
+        return _updated(id, str(old.replaced_by))
+    repeated = [key for key in (yield from _repeated(call, namespace, content)) if key != id]
+    key, answer = record_id("tool", *namespace, "update", id, *_event(call), content.digest), ""
+
+    def change(current: dict[str, MemoryRecord]) -> list[PutOp]:
+        nonlocal answer
+        found, now = _check(current.get(id), id), call.services.clock()
+        if (found.text, found.metadata.get("content")) == (content.text, content.fields):
+            answer = f"Nothing was changed: memory {id} says so already."
+            return []
+        known = next((current[each] for each in repeated if _is_active(current.get(each))), None)
+        if known is not None:
+            answer = _updated(id, known.id)
+            heir = _strengthened(call, namespace, known, content)
+        else:
+            answer = _updated(id, key)
+            new = _record(call, key, content)
+            inherited = {"replaces": [id], "space": found.space, "importance": max(found.importance, new.importance)}
+            heir = [put(namespace, new.model_copy(update=inherited))]
+        reason = f"updated by the tool {call.tool!r}"
+        return [put(namespace, retire(found, now, reason, known.id if known else key)), *heir]
+
+    yield from rewrite(namespace, [id, key, *repeated], change)
+    return answer
+
+
+def _updated(id: str, heir: str) -> str:
+    return f"updated memory {id}: from now on it is memory {heir}"
+
+
+# delete, pin
+
+
+def delete_steps(call: Call, id: str) -> Steps[str]:
+    """Delete a memory softly, as its owner's forgetting does: what it was drawn from is withheld from recall, too.
+
+    Raises:
+        NotFoundError: there is no such memory, or it was replaced or deleted before.
+        PinnedError: it is pinned.
+    """
+    _, record = yield from _find(call, id)
+    reason = f"deleted by the tool {call.tool!r}" + (f", call {call.id}" if call.id else "")
+    repeated = call.id is not None and record.status == "deleted" and record.metadata.get("reason") == reason
+    if not repeated:
+        _check(record, id)
+        yield from forget_steps(call.services, call.scope, id, reason, spare_pinned=True)
+    return f"deleted memory {id}"
+
+
+def pin_or_unpin_steps(call: Call, id: str, *, pinned: bool) -> Steps[str]:
+    """Pin a memory, or let it go again.
+
+    Raises:
+        NotFoundError: there is no such memory, or it was replaced or deleted before.
+    """
+    _, record = yield from _find(call, id)
+    _check(record, id, is_changed=False)
+    yield from pin_steps(call.services, call.scope, id, pinned)
+    return f"{'pinned' if pinned else 'unpinned'} memory {id}"
+
+
+def _check(record: MemoryRecord | None, id: str, *, is_changed: bool = True) -> MemoryRecord:
+    """The record, if a tool may change it."""
+    if record is None or record.status == "deleted":
+        raise _unknown(id)
+    if record.status != "active":
+        heir = f"it was replaced by memory {record.replaced_by}: use that id." if record.replaced_by else _SEARCH_FIRST
+        raise NotFoundError(f"memory {id} isn't in force, so nothing was done: {heir}")
+    if record.pinned and is_changed:
+        raise PinnedError(
+            f"memory {id} is pinned, so it was neither changed nor deleted: its owner has to unpin it first. Tell the "
+            "user, or create a new memory beside it."
+        )
+    return record
+
+
+def _unknown(id: str) -> NotFoundError:
+    return NotFoundError(f"there is no memory {shown(id)}, so nothing was done. {_SEARCH_FIRST}")
+
+
+def _find(call: Call, id: str) -> Steps[tuple[Namespace, MemoryRecord]]:
+    """The record under exactly this id, in the space or in ``global``. Another program's value, such as langmem's, is
+    rewritten as a record first, with all that it holds.
+    """
+    items: list[Item | None] = yield Batch([GetOp(namespace, id) for namespace in call.scope.namespaces])
+    item = next((each for each in items if each is not None), None)
+    record = None if item is None else read_record(item) or (yield from _adopt(call, item))
+    if item is None or record is None:
+        raise _unknown(id)
+    return tuple(item.namespace), record
+
+
+def _adopt(call: Call, item: Item) -> Steps[MemoryRecord | None]:
+    record = read_item(item, call.scope)
+    if record is None:
+        return None
+    fields = MemoryRecord.model_fields.keys()
+    kept = {name: value for name, value in item.value.items() if name not in fields and value != record.text}
+    record = record.model_copy(update={"metadata": {**record.metadata, **kept}})
+    namespace = tuple(item.namespace)
+    written: bool | None = yield Exchange(namespace, {item.key: item.value}, [put(namespace, record)])
+    if written is None:
+        yield from write([put(namespace, record)])
+    elif not written:
+        raise ConflictError(f"somebody else changed memory {item.key} just now; nothing was done: try again.")
+    return record
