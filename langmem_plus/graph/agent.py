@@ -27,6 +27,7 @@ from typing_extensions import is_typeddict
 
 from langmem_plus.config import MemoryConfig
 from langmem_plus.errors import ConfigError
+from langmem_plus.graph.parents import CONTEXT_CHANNEL
 from langmem_plus.recall.inject import apply_context, clip_tail
 from langmem_plus.services import Services, Update
 from langmem_plus.state import MemoryState
@@ -35,7 +36,6 @@ Agent = BaseLanguageModel[Any] | Runnable[Any, Any] | Callable[[dict[str, Any]],
 Graph = CompiledStateGraph[Any, Any, Any, Any]
 Stages = Sequence[Runnable[MemoryState, Update]]
 
-CONTEXT_CHANNEL = "memory_context"
 CONTEXT_MESSAGE_ID = "langmem-plus-context"
 
 

@@ -18,6 +18,7 @@ from langgraph.store.base import BaseStore
 from typing_extensions import TypedDict
 
 from langmem_plus.config import ENDLESS, MemoryConfig
+from langmem_plus.graph.parents import RecallGraph, aware
 from langmem_plus.providers import make_chat_model, make_reranker, make_token_encoder
 from langmem_plus.recall.inject import inject_node
 from langmem_plus.recall.mmr import mmr_node
@@ -133,7 +134,8 @@ def build_recall_graph(services: Services) -> Graph:
     builder = StateGraph(MemoryState, input_schema=Messages, output_schema=Recalled)
     builder.add_sequence(stages(RECALL, services))
     builder.add_edge(START, RECALL[0][0]).add_edge(RECALL[-1][0], END)
-    return builder.compile(name="recall")
+    # Nothing of it is checkpointed: a graph that is resumed calls it anew, instead of finding it done and empty.
+    return aware(RecallGraph, builder.compile(name="recall", checkpointer=False))
 
 
 def build_remember_graph(services: Services, *, recorded: bool) -> Graph:
