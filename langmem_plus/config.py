@@ -92,9 +92,16 @@ class MemoryConfig(BaseSettings):
     fusion: Literal["convex", "rrf"] = _knob("recall", "convex", "How words and vectors are combined.")
     dense_weight: float = _knob("recall", 0.5, "Share of the vectors against the words, for convex fusion.", ge=0, le=1)
     rrf_k: int = _knob("recall", 60, "The constant of reciprocal rank fusion.", ge=1, le=1000)
-    reranker: str = _knob("recall", "auto", "auto, builtin, none, or the path of a flashrank model folder.")
+    reranker: str = _knob(
+        "recall",
+        "auto",
+        "auto, builtin, none, a flashrank model folder, or a chat model: provider:model, or model for that of model.",
+    )
     reranker_folder: Path | None = _knob("recall", None, "A flashrank model folder, which auto then uses.")
     rerank_batch: int = _knob("recall", 50, "Candidates that a reranking model reads at most.", ge=1, le=500)
+    rerank_seconds: float = _knob(
+        "recall", 20.0, "Seconds that a chat model may take to rerank; then the built-in one does.", gt=0, le=3600
+    )
     rerank_bits: Literal["local", "none"] = _knob(
         "recall",
         "local",

@@ -14,7 +14,8 @@
     ├── ConflictError                      others kept rewriting the records that a decision is about
     ├── EmbeddingError                     the embedder answered with the wrong number or size of vectors
     ├── ModelCallError                     a language model gave no answer at all
-    │   └── ModelTimeoutError(TimeoutError)  … within answer_seconds
+    │   ├── ModelTimeoutError(TimeoutError)  … in time
+    │   └── ModelRestingError              it isn't asked for a while, because it kept failing
     ├── ModelAnswerError                   a language model's answer can't be read, even tolerantly
     └── StoreError(OSError)                the files or the index can't be read or written
 """
@@ -78,10 +79,14 @@ class ModelCallError(LangMemPlusError):
 class ModelTimeoutError(ModelCallError, TimeoutError):
     """A language model gave no answer in time."""
 
-    def __init__(self, seconds: float) -> None:
+    def __init__(self, seconds: float, knob: str = "answer_seconds") -> None:
         super().__init__(
-            f"the model gave no answer within {seconds:g} s: see whether it can be reached, or raise answer_seconds."
+            f"the model gave no answer within {seconds:g} s: see whether it can be reached, or raise {knob}."
         )
+
+
+class ModelRestingError(ModelCallError):
+    """A language model isn't asked for a while, because it failed again and again; the message says how long."""
 
 
 class ModelAnswerError(LangMemPlusError):

@@ -32,8 +32,10 @@ def fold(text: str) -> str:
     return _CONTROL.sub("", " ".join(line for line in lines if line))
 
 
-def escape(text: str) -> str:
+def escape(text: str, *tags: str) -> str:
     """The text with every likeness of our delimiters made harmless; everything else stays byte for byte.
+
+    ``tags`` are further ones, in letters alone, that it mustn't open or close.
 
     What a reader takes for one is told by `find_tags`: its case, joints, spacing, script and invisible characters don't
     count, and entities and escapes are what they stand for. Its bracket is replaced.
@@ -42,7 +44,7 @@ def escape(text: str) -> str:
     'a (lt)/Memory Context> b, x < y'
     """
     kept, position = [], 0
-    for start, end in find_tags(text, _TAGS):
+    for start, end in find_tags(text, (*_TAGS, *tags)):
         kept += [text[position:start], ESCAPED]
         position = end
     return "".join((*kept, text[position:]))

@@ -15,7 +15,7 @@ from langmem_plus.providers.embeddings import INSTALL_LOCAL, WORDS_ALONE, NamedE
 from langmem_plus.providers.lazy import build_chat_model
 from langmem_plus.providers.minilm import LocalEmbeddings
 from langmem_plus.providers.onnx_runtime import missing_packages
-from langmem_plus.providers.rerank import BUILT_IN, INSTALL_RERANK, find_model
+from langmem_plus.providers.rerank import BUILT_IN, INSTALL_RERANK, SAME_MODEL, find_model, named_chat_model
 
 INSTALL_CHROMA = "Run: pip install 'langmem-plus[chroma]'"
 
@@ -100,6 +100,8 @@ def reranker_part(config: MemoryConfig) -> Part:
     name, spec = "reranker", config.reranker.strip()
     if spec.lower() in ("", "builtin", "none"):
         return Part(name, "none" if spec.lower() == "none" else BUILT_IN, detail="as configured")
+    if chat_model := named_chat_model(spec):
+        return _chat_reranker(chat_model, config)
     try:
         # A model that would have to be fetched isn't there yet, whether or not it may be.
         found = find_model(spec, config.replace(allow_downloads=False))
@@ -115,6 +117,14 @@ def reranker_part(config: MemoryConfig) -> Part:
     if missing := missing_packages("flashrank", "onnxruntime", "tokenizers"):
         return Part(name, BUILT_IN, "degraded", missing, INSTALL_RERANK)
     return Part(name, f"flashrank: {found.folder.name}", detail=str(found.model))
+
+
+def _chat_reranker(spec: str, config: MemoryConfig) -> Part:
+    part = chat_model_part(config if spec == SAME_MODEL else config.replace(model=spec))
+    if part.in_use == "rules":
+        return Part("reranker", "none", "missing", "no model is configured", "Set model, or choose reranker=auto.")
+    remedy = part.remedy and "Mend the setting, or choose reranker=auto."
+    return Part("reranker", part.in_use, part.state, part.detail, remedy)
 
 
 def dense_index_part(config: MemoryConfig) -> Part:

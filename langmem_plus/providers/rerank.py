@@ -1,9 +1,9 @@
 """Rerankers: how relevant is each text to a query, on an absolute scale.
 
-A flashrank model runs from a folder on this machine, behind an adapter that keeps flashrank's habits away from the rest
-of the process: it would reconfigure the root logger, download what it doesn't know, keep models in a shared temporary
-folder, fail on blank passages and on models with other inputs, reorder what it is given, and read any number of
-passages in one go on all cores.
+A chat model scores by a rubric (`model_reranker`). A flashrank model runs from a folder on this machine, behind an
+adapter that keeps flashrank's habits away from the rest of the process: it would reconfigure the root logger, download
+what it doesn't know, keep models in a shared temporary folder, fail on blank passages and on models with other inputs,
+reorder what it is given, and read any number of passages in one go on all cores.
 """
 
 from __future__ import annotations
@@ -18,13 +18,17 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, cast
 
 import numpy as np
+from langchain_core.language_models import BaseChatModel
+from langchain_core.runnables import Runnable
 
 from langmem_plus.config import MemoryConfig
 from langmem_plus.errors import ConfigError
+from langmem_plus.providers.chat import make_chat_model
 from langmem_plus.providers.downloads import download_reranker, downloaded_folder
+from langmem_plus.providers.model_reranker import ModelReranker
 from langmem_plus.providers.onnx_runtime import missing_packages, open_session
 from langmem_plus.providers.steps import step_down
 from langmem_plus.tokens import encodable
@@ -32,6 +36,7 @@ from langmem_plus.tokens import encodable
 logger = logging.getLogger(__name__)
 
 BUILT_IN = "the built-in scoring"
+SAME_MODEL = "model"  # as a setting: the chat model that extracts and decides
 INSTALL_RERANK = "Run: pip install 'langmem-plus[rerank]'"
 MAX_TOKENS = 512  # what cross-encoders of the BERT family read of a query and a text together
 FORWARD_PAIRS = 16  # pairs in one forward pass: bounds its memory, and costs no speed on one thread
@@ -46,31 +51,44 @@ class Reranker(Protocol):
         ...
 
 
-RerankerSpec: TypeAlias = str | Path | Callable[[str, list[str]], Sequence[float]] | None
+RerankerSpec: TypeAlias = (
+    str | Path | BaseChatModel | Runnable[Any, Any] | Callable[[str, list[str]], Sequence[float]] | None
+)
 
 
-def make_reranker(spec: RerankerSpec | MemoryConfig = "auto", config: MemoryConfig | None = None) -> Reranker | None:
+def make_reranker(
+    spec: RerankerSpec | MemoryConfig = "auto",
+    config: MemoryConfig | None = None,
+    model: BaseChatModel | None = None,
+) -> Reranker | None:
     """The reranker that ``spec`` means; None stands for the built-in scoring. A configuration alone means its own.
 
     Args:
         spec: ``"auto"`` (the model folder that ``LANGMEM_PLUS_RERANKER_FOLDER`` names, if it is complete, else the
             built-in scoring), ``"builtin"``, ``"none"`` or None, the path of a flashrank model folder, the name of a
-            flashrank model (fetched once, if downloads are allowed), or a function of a query and texts.
-        config: gives the number of texts that are read at most, and whether downloads are allowed.
+            flashrank model (fetched once, if downloads are allowed), a chat model or its name as ``provider:model``,
+            ``"model"`` (the chat model that extracts and decides), or a function of a query and texts.
+        config: gives the number of texts that are read at most, the time for that, and whether downloads are allowed.
+        model: the chat model that ``"model"`` means; None takes the one that the settings name.
 
     Raises:
-        ConfigError: the folder is incomplete, the name is unknown, or it would have to be downloaded and mustn't.
+        ConfigError: the folder is incomplete, the name is unknown, there is no such chat model, or it would have to be
+            downloaded and mustn't.
     """
     if isinstance(spec, MemoryConfig):
         config, spec = spec, spec.reranker
     config = config or MemoryConfig()
     if spec is None:
         return None
+    if isinstance(spec, Runnable):
+        return ModelReranker(cast(BaseChatModel, spec), config)
     if callable(spec):
         return FunctionReranker(spec)
     name = str(spec).strip()
     if name.lower() in ("", "builtin", "none"):
         return None
+    if chat_model := named_chat_model(name):
+        return _with_model(chat_model, config, model)
     try:
         found = find_model(name, config)
     except ConfigError as error:
@@ -84,6 +102,29 @@ def make_reranker(spec: RerankerSpec | MemoryConfig = "auto", config: MemoryConf
         step_down("reranker", missing, f"using {BUILT_IN}", INSTALL_RERANK)
         return None
     return FlashrankReranker(found, limit=config.rerank_batch)
+
+
+def named_chat_model(spec: str) -> str | None:
+    """The chat model that a setting names; None where it means something else. A folder is told by how it begins, or
+    by being there; a colon after a single letter belongs to a drive.
+
+    >>> [named_chat_model(name) for name in ("openai:gpt-5", "C:\\\\rerankers\\\\tiny", "rank-T5-flan")]
+    ['openai:gpt-5', None, None]
+    """
+    if spec.lower() == SAME_MODEL:
+        return SAME_MODEL
+    is_path = spec.startswith(("~", ".", "/", os.sep)) or Path(spec).expanduser().is_dir()
+    return None if is_path or spec.find(":") < 2 else spec
+
+
+def _with_model(name: str, config: MemoryConfig, model: BaseChatModel | None) -> ModelReranker:
+    found = make_chat_model(name, config) if name != SAME_MODEL else model or make_chat_model(config.model, config)
+    if found is None:
+        raise ConfigError(
+            f"reranker={name!r} means the chat model that model names, and none is named: set model, or name one here "
+            "as provider:model."
+        )
+    return ModelReranker(found, config)
 
 
 @dataclass(frozen=True)
@@ -118,8 +159,9 @@ def find_model(spec: str, config: MemoryConfig) -> RerankerFiles | None:
             logger.warning("memory: %s It is fetched again.", error)
     if not config.allow_downloads:
         raise ConfigError(
-            f"reranker={spec!r} is neither auto, builtin, none nor a folder. If it is the name of a flashrank model, "
-            "set allow_downloads, or unpack the model yourself and name its folder."
+            f"reranker={spec!r} is neither auto, builtin, none, model nor a folder. If it is the name of a flashrank "
+            "model, set allow_downloads, or unpack the model yourself and name its folder; a chat model is named as "
+            "provider:model."
         )
     return model_in(download_reranker(spec))
 

@@ -11,8 +11,9 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import threading
-from collections.abc import Callable
-from concurrent.futures import Future
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_EXCEPTION, Future, wait
 from contextlib import suppress
 from typing import TypeVar
 
@@ -38,6 +39,42 @@ def within(seconds: float, function: Callable[..., Result], *arguments: object) 
     context = contextvars.copy_context()
     threading.Thread(target=run, daemon=True, name="langmem-plus-call").start()
     return answer.result(seconds)
+
+
+def all_within(seconds: float, calls: Sequence[Callable[[], Result]], at_once: int) -> list[Result]:
+    """Run several blocking calls as `within`, so many at a time, and give their results in order. The first failure
+    ends it: calls that haven't begun never do, and nobody waits for the others.
+
+    Raises:
+        TimeoutError: not all were ready in time.
+        BaseException: what one of them raised.
+    """
+    answers: list[Future[Result]] = [Future() for _ in calls]
+    waiting, over = deque(zip(calls, answers, strict=True)), threading.Event()
+
+    def work() -> None:
+        while not over.is_set():
+            try:
+                call, answer = waiting.popleft()
+            except IndexError:
+                return
+            try:
+                answer.set_result(call())
+            except BaseException as error:  # noqa: BLE001 - raised again where it is waited for
+                answer.set_exception(error)
+
+    for _ in range(min(at_once, len(calls))):
+        context = contextvars.copy_context()
+        threading.Thread(target=context.run, args=(work,), daemon=True, name="langmem-plus-call").start()
+    try:
+        done, late = wait(answers, seconds, FIRST_EXCEPTION)
+    finally:
+        over.set()
+    for answer in done:
+        answer.result()
+    if late:
+        raise TimeoutError
+    return [answer.result() for answer in answers]
 
 
 async def in_thread(function: Callable[..., Result], *arguments: object) -> Result:

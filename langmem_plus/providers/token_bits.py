@@ -15,12 +15,9 @@ from __future__ import annotations
 
 import functools
 import re
-import threading
-from collections import OrderedDict
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Generic, TypeVar
 
 import numpy as np
 from langchain_core.embeddings import Embeddings
@@ -28,13 +25,11 @@ from numpy.typing import NDArray
 
 from langmem_plus.config import MemoryConfig
 from langmem_plus.providers.embeddings import find_local
-from langmem_plus.providers.forks import renewed_in_children
 from langmem_plus.providers.minilm import DATA, MAX_TOKENS, FloatArray, LocalEmbeddings, TokenVectors
+from langmem_plus.providers.recent import Recent
 from langmem_plus.text import SENTENCE
 
 Bits = NDArray[np.uint8]
-Key = TypeVar("Key", bound=Hashable)
-Value = TypeVar("Value")
 
 STORED_RARITY = 3.2
 # What a question's piece must have for its own to be looked for.
@@ -133,8 +128,8 @@ class TokenEncoder(Embeddings):
     def __init__(self, embeddings: LocalEmbeddings, table: TokenTable | None = None) -> None:
         self.embeddings = embeddings
         self.table = table or load_table()
-        self._texts: _Recent[str, TextBits] = _Recent(_KEPT_TEXTS)
-        self._questions: _Recent[str, AskedTokens] = _Recent(_KEPT_QUESTIONS)
+        self._texts: Recent[str, TextBits] = Recent(_KEPT_TEXTS)
+        self._questions: Recent[str, AskedTokens] = Recent(_KEPT_QUESTIONS)
 
     @property
     def model_id(self) -> str:
@@ -306,29 +301,3 @@ def _unit(vectors: FloatArray) -> FloatArray:
     length = np.linalg.norm(vectors, axis=-1, keepdims=True)
     unit: FloatArray = (vectors / np.maximum(length, 1e-12)).astype(np.float32)
     return unit
-
-
-class _Recent(Generic[Key, Value]):
-    """The values that were asked for last."""
-
-    def __init__(self, size: int) -> None:
-        self._size = size
-        self._values: OrderedDict[Key, Value] = OrderedDict()
-        self.forked()
-        renewed_in_children(self)
-
-    def forked(self) -> None:
-        """In a forked child: a thread of the parent may have held the lock."""
-        self._lock = threading.Lock()
-
-    def get(self, key: Key) -> Value | None:
-        with self._lock:
-            if key in self._values:
-                self._values.move_to_end(key)
-            return self._values.get(key)
-
-    def put(self, key: Key, value: Value) -> None:
-        with self._lock:
-            self._values[key] = value
-            while len(self._values) > self._size:
-                self._values.popitem(last=False)
