@@ -5,13 +5,11 @@ from __future__ import annotations
 import sys
 from dataclasses import asdict
 from importlib.metadata import version
-from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from langmem_plus.cli import conversation, evaluation, owner
+from langmem_plus.cli import conversation, evaluation, importing, owner
 from langmem_plus.cli.options import (
     MOST,
     ConfigOption,
@@ -38,9 +36,8 @@ from langmem_plus.cli.output import (
     warn,
 )
 from langmem_plus.config import GROUPS, knob_group
-from langmem_plus.importers import read_messages
 from langmem_plus.providers import inventory
-from langmem_plus.records import TURN_ROLES, Role, Scope, utc_now
+from langmem_plus.records import Role, Scope, utc_now
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -218,54 +215,6 @@ def history(
         console.print(version_table(versions))
 
 
-@app.command("import")
-def import_file(
-    file: Annotated[
-        Path, typer.Argument(help="OpenAI-style messages (JSON, JSONL), or a file of LoCoMo, LongMemEval or BEAM.")
-    ],
-    user: UserOption,
-    space: Annotated[
-        str | None,
-        typer.Option("--space", "-s", help="Where to.", show_default="the sample's name in the file, else default"),
-    ] = None,
-    path: PathOption = None,
-    config: ConfigOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Import conversations with their own times. Run it again after an interruption: nothing is stored twice."""
-    conversations = list(read_messages(file))
-    counts = {"conversations": len(conversations), "messages": 0, "stored": 0, "skipped": 0}
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with (
-        open_client(path, check_model(read_config(config))) as client,
-        Progress(*columns, console=errors, transient=True, disable=as_json) as progress,
-    ):
-        total = sum(len(conversation.messages) for conversation in conversations)
-        task = progress.add_task("messages", total=total)
-        for found in conversations:
-            stored = client.add(
-                found.messages,
-                user_id=user,
-                space=space or found.sample_id or "default",
-                thread_id=found.thread_id,
-            )
-            counts["messages"] += len(found.messages)
-            counts["stored"] += len(stored)
-            counts["skipped"] += sum(m["role"] not in TURN_ROLES or not m["content"].strip() for m in found.messages)
-            progress.advance(task, len(found.messages))
-        progress.update(task, description="drawing out facts")
-        drawn = client.flush(timeout=None)
-    known = counts["messages"] - counts["stored"] - counts["skipped"]
-    if as_json:
-        print_json({**counts, "known": known, "facts_pending": not drawn})
-        return
-    left_out = {"were there already": known, "skipped (only what users and agents said is kept)": counts["skipped"]}
-    console.print(
-        f"conversations: {counts['conversations']}, messages: {counts['messages']}, stored: {counts['stored']}"
-        + "".join(f", {number} {what}" for what, number in left_out.items() if number)
-    )
-
-
 @app.command()
 def doctor(path: PathOption = None, config: ConfigOption = None, as_json: JsonOption = False) -> None:
     """Show what is in use, what is missing, how to get it, and which memory files can't be read."""
@@ -290,6 +239,7 @@ def show_config(config: ConfigOption = None, as_json: JsonOption = False) -> Non
     )
 
 
+app.command("import")(importing.import_file)
 for command in (owner.pin, owner.unpin, owner.forget, owner.erase, owner.export, owner.restore):
     app.command()(command)
 app.add_typer(evaluation.app, name="eval")

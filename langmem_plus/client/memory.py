@@ -7,6 +7,7 @@ import datetime as dt
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Literal, Self
@@ -14,7 +15,10 @@ from typing import Literal, Self
 from langchain_core.language_models import BaseChatModel
 from langgraph.store.base import BaseStore
 
+from langmem_plus.client.apart import aapart, apart
+from langmem_plus.client.conversation import ConversationCalls
 from langmem_plus.client.explained import ExplainCalls
+from langmem_plus.client.imported import ImportCalls
 from langmem_plus.client.listed import Hits, Records
 from langmem_plus.client.owner import OwnerCalls
 from langmem_plus.client.past import PastCalls
@@ -23,7 +27,8 @@ from langmem_plus.client.stored import begins_with, chosen, everything, exact, g
 from langmem_plus.config import MemoryConfig
 from langmem_plus.errors import ConfigError
 from langmem_plus.graph import Afterwards, aflush, flush, make_services
-from langmem_plus.recall import arecall, recall
+from langmem_plus.providers import make_chat_model
+from langmem_plus.recall import Filter, arecall, read_filter, recall
 from langmem_plus.records import MemoryRecord, Role, Scope, utc_now
 from langmem_plus.remember.steps import arun_steps, run_steps
 from langmem_plus.services import Services
@@ -31,8 +36,8 @@ from langmem_plus.services import Services
 Timeout = float | Literal["settings"] | None
 
 
-class MemoryClient(ExplainCalls, OwnerCalls, PastCalls):
-    """One memory, opened: add, search, list and get, pin, forget and erase; facts are drawn out in the background.
+class MemoryClient(ConversationCalls, ExplainCalls, ImportCalls, OwnerCalls, PastCalls):
+    """One memory, opened: talk, add, search, list, load, pin, forget and erase; facts are drawn out in the background.
 
     Turns that an earlier process left behind are worked off when the client is opened, or, where the store can't tell
     which namespaces have some, when a namespace is first touched. A context manager, sync and async; closing it waits
@@ -41,6 +46,7 @@ class MemoryClient(ExplainCalls, OwnerCalls, PastCalls):
     Args:
         store: a folder, which becomes a `MarkdownStore`, or any LangGraph store; None takes ``memory_path``.
         model: draws facts out, decides and summarises, as ``provider:model`` or as a chat model; None uses rules.
+        chat_model: answers in `chat`; None takes the model, and where there is none, memory is quoted.
         config: the settings; None reads them from the environment.
         clock: the current time, by which ages are counted; tests and measurements pass their own.
 
@@ -53,6 +59,7 @@ class MemoryClient(ExplainCalls, OwnerCalls, PastCalls):
         store: str | os.PathLike[str] | BaseStore | None = None,
         *,
         model: str | BaseChatModel | None = None,
+        chat_model: str | BaseChatModel | None = None,
         config: MemoryConfig | None = None,
         clock: Callable[[], dt.datetime] = utc_now,
     ) -> None:
@@ -60,6 +67,7 @@ class MemoryClient(ExplainCalls, OwnerCalls, PastCalls):
         self._own = not isinstance(store, BaseStore)
         self.store: BaseStore = store if isinstance(store, BaseStore) else _open_store(store, self.config)
         self._services = make_services(store=self.store, model=model, config=self.config, clock=clock)
+        self._chat_model = make_chat_model(chat_model, self.config)
         self._afterwards = Afterwards(self._services)
         self._touched: set[tuple[str, ...]] = set()
         self._caught_up = self.config.background and self._afterwards.catch_up(self.store)
@@ -116,7 +124,7 @@ class MemoryClient(ExplainCalls, OwnerCalls, PastCalls):
             if self.config.background:
                 self._afterwards.submit(scope, self.store)
             else:
-                self._afterwards.run(scope, self.store)
+                apart(partial(self._afterwards.run, scope, self.store))
         return Records(stored)
 
     async def aadd(
@@ -135,11 +143,18 @@ class MemoryClient(ExplainCalls, OwnerCalls, PastCalls):
             if self.config.background:
                 self._afterwards.submit(scope, self.store)
             else:
-                await self._afterwards.arun(scope, self.store)
+                await aapart(self._afterwards.arun(scope, self.store))
         return Records(stored)
 
     def search(
-        self, query: str, *, user_id: str, space: str = "default", thread_id: str | None = None, k: int | None = None
+        self,
+        query: str,
+        *,
+        user_id: str,
+        space: str = "default",
+        thread_id: str | None = None,
+        k: int | None = None,
+        filter: Filter | None = None,
     ) -> Hits:
         """The memories that answer a query, best first, from the space and the user's ``global`` one.
 
@@ -149,18 +164,31 @@ class MemoryClient(ExplainCalls, OwnerCalls, PastCalls):
             space: which part of it.
             thread_id: only what was said in this conversation, and archives of others.
             k: how many at most; None takes ``top_k``.
+            filter: what they must meet, e.g. ``{"role": "memory", "tags": {"in": ["tea"]}, "time": {"gte":
+                "2026-01-01"}}``; `langmem_plus.recall.filters` has all fields and operators. However rare what it asks
+                for is, it is found. Summaries are never searched.
+
+        Raises:
+            InvalidValueError: the filter can't be read; the message says what to write.
         """
-        scope = Scope(user_id, space, thread_id=thread_id)
+        scope, wanted = Scope(user_id, space, thread_id=thread_id), read_filter(filter)
         self._touch(scope)
-        return Hits(recall(_within(self._services, scope), scope, query, k=k)[0])
+        return Hits(recall(_within(self._services, scope), scope, query, k=k, filter=wanted)[0])
 
     async def asearch(
-        self, query: str, *, user_id: str, space: str = "default", thread_id: str | None = None, k: int | None = None
+        self,
+        query: str,
+        *,
+        user_id: str,
+        space: str = "default",
+        thread_id: str | None = None,
+        k: int | None = None,
+        filter: Filter | None = None,
     ) -> Hits:
         """The memories that answer a query, as `search`."""
-        scope = Scope(user_id, space, thread_id=thread_id)
+        scope, wanted = Scope(user_id, space, thread_id=thread_id), read_filter(filter)
         self._touch(scope)
-        return Hits((await arecall(_within(self._services, scope), scope, query, k=k))[0])
+        return Hits((await arecall(_within(self._services, scope), scope, query, k=k, filter=wanted))[0])
 
     def list(
         self,
@@ -170,6 +198,7 @@ class MemoryClient(ExplainCalls, OwnerCalls, PastCalls):
         thread_id: str | None = None,
         role: Role | None = None,
         limit: int | None = None,
+        filter: Filter | None = None,
     ) -> Records:
         """The active records of a space, the newest words first.
 
@@ -179,14 +208,15 @@ class MemoryClient(ExplainCalls, OwnerCalls, PastCalls):
             thread_id: only this conversation's.
             role: only this kind: memory (facts), user, assistant, summary, archive or document.
             limit: how many at most; None gives all.
+            filter: what they must meet, as in `search`.
 
         Raises:
-            InvalidValueError: there is no such role.
+            InvalidValueError: there is no such role, or the filter can't be read.
         """
-        scope = Scope(user_id, space)
+        scope, wanted = Scope(user_id, space), read_filter(filter)
         self._touch(scope)
         found = self.store.batch([listing(scope, thread_id, role)])
-        return Records(chosen(found, scope, self._services.clock(), limit))
+        return Records(chosen(found, scope, self._services.clock(), limit, wanted))
 
     async def alist(
         self,
@@ -196,12 +226,13 @@ class MemoryClient(ExplainCalls, OwnerCalls, PastCalls):
         thread_id: str | None = None,
         role: Role | None = None,
         limit: int | None = None,
+        filter: Filter | None = None,
     ) -> Records:
         """The active records of a space, as `list`."""
-        scope = Scope(user_id, space)
+        scope, wanted = Scope(user_id, space), read_filter(filter)
         self._touch(scope)
         found = await self.store.abatch([listing(scope, thread_id, role)])
-        return Records(chosen(found, scope, self._services.clock(), limit))
+        return Records(chosen(found, scope, self._services.clock(), limit, wanted))
 
     def get(self, id: str, *, user_id: str, space: str = "default") -> MemoryRecord:
         """One record of the space or of the user's ``global`` one.
@@ -228,6 +259,10 @@ class MemoryClient(ExplainCalls, OwnerCalls, PastCalls):
         """The file that holds a record; None where the store keeps no files."""
         find = getattr(self.store, "path_of", None)
         return find(Scope(record.user_id, record.space).namespace, record.id) if callable(find) else None
+
+    async def apath_of(self, record: MemoryRecord) -> Path | None:
+        """The file that holds a record, as `path_of`."""
+        return await asyncio.to_thread(self.path_of, record)
 
     def flush(self, timeout: Timeout = "settings") -> bool:
         """Wait until all facts are drawn out, this client's and those of graphs over the same store.

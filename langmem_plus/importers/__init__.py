@@ -1,6 +1,6 @@
-"""Conversations from files of other systems.
+"""Conversations and memories of other systems.
 
-`read_messages` finds out which form a file has:
+`read_file` finds out which form a file has; `read_messages` reads those that hold conversations:
 
 - a list of messages, ``{"messages": [...]}``, or a list of such conversations, as OpenAI writes them;
 - JSON lines, each a message or a conversation (``.jsonl``, or a file that can only be read so); lines with a
@@ -11,9 +11,33 @@
 
 A message has ``role`` and ``content``, and may have ``id``, ``name``, ``created_at`` (or ``timestamp``), ``thread_id``
 and ``sample_id``. Pictures become words, ``[image: caption]``, because memory keeps text.
+
+Memories become facts as they are, no model asked:
+
+- mem0's, from the JSON that it gives (`mem0`);
+- langmem's, from any LangGraph store (`langmem`).
 """
 
+from langmem_plus.importers.langmem import NAMESPACE, Template, read_steps
+from langmem_plus.importers.mem0 import Export, Whose, read_memories
 from langmem_plus.importers.parts import Conversation, ImportedMessage, Place
-from langmem_plus.importers.reading import read_messages
+from langmem_plus.importers.reading import read_file, read_messages
+from langmem_plus.importers.report import ImportReport, Remark
+from langmem_plus.importers.store import store_steps
 
-__all__ = ["Conversation", "ImportedMessage", "Place", "read_messages"]
+__all__ = [
+    "NAMESPACE",
+    "Conversation",
+    "Export",
+    "ImportReport",
+    "ImportedMessage",
+    "Place",
+    "Remark",
+    "Template",
+    "Whose",
+    "read_file",
+    "read_memories",
+    "read_messages",
+    "read_steps",
+    "store_steps",
+]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from langmem_plus.errors import ImportFileError
 from langmem_plus.importers.beam import is_chat, read_chat
 from langmem_plus.importers.locomo import is_sample, read_sample
 from langmem_plus.importers.longmemeval import is_entry, read_entry
+from langmem_plus.importers.mem0 import Export, is_export, read_export
 from langmem_plus.importers.parts import Conversation, ImportedMessage, Place, read_label, read_time
 from langmem_plus.shown import shown
 
@@ -41,29 +42,63 @@ def _dated(messages: Sequence[ImportedMessage]) -> list[ImportedMessage]:
     return dated
 
 
+def read_file(path: str | Path) -> list[Conversation] | Export:
+    """What a file holds: conversations, or the memories of another system.
+
+    Raises:
+        ImportFileError: the file can't be read, or isn't of a known form; the message names the file and the place.
+    """
+    place = Place(Path(path))
+    text = _read_text(place.path)
+    whole = _parse(text, place)
+    if whole is None:
+        lines = list(read_lines(text, place))
+        if lines and is_export(lines[0][0]):
+            return read_export(((data, here) for data, here, _ in lines), place)
+        found = _read_each(lines, place)
+    elif is_export(whole.data):
+        return read_export(iter([(whole.data, place)]), place)
+    else:
+        found = _read_data(whole.data, place)
+    return [replace(each, messages=_dated(each.messages)) for each in found]
+
+
+@dataclass(frozen=True)
+class _Whole:
+    """A file that is one JSON document."""
+
+    data: Any
+
+
 def _read_file(path: Path) -> Iterator[Conversation]:
+    place, text = Place(path), _read_text(path)
+    whole = _parse(text, place)
+    yield from _read_data(whole.data, place) if whole is not None else _read_each(read_lines(text, place), place)
+
+
+def _read_text(path: Path) -> str:
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        return path.read_text(encoding="utf-8-sig")
     except OSError as error:
         raise ImportFileError(f"{path}: can't be read: {error.strerror or error}.") from error
     except UnicodeDecodeError as error:
         raise ImportFileError(f"{path}: byte {error.start} isn't UTF-8; save the file as UTF-8.") from error
-    place = Place(path)
-    if path.suffix in (".jsonl", ".ndjson"):
-        yield from _read_lines(text, place)
-        return
+
+
+def _parse(text: str, place: Place) -> _Whole | None:
+    """The document that a file is; None where it is one a line."""
+    if place.path.suffix in (".jsonl", ".ndjson"):
+        return None
     if not text.strip():
         raise place.error("the file is empty")
     try:
-        data = json.loads(text)
+        return _Whole(json.loads(text))
     except json.JSONDecodeError as error:
-        if error.msg != "Extra data":
-            raise place.error(f"line {error.lineno}, column {error.colno}: not JSON: {error.msg}") from error
-        yield from _read_lines(text, place)
-        return
+        if error.msg == "Extra data":
+            return None
+        raise place.error(f"line {error.lineno}, column {error.colno}: not JSON: {error.msg}") from error
     except (ValueError, RecursionError) as error:
         raise _unreadable(place, error) from error
-    yield from _read_data(data, place)
 
 
 def _unreadable(place: Place, error: Exception) -> ImportFileError:
@@ -72,10 +107,10 @@ def _unreadable(place: Place, error: Exception) -> ImportFileError:
     return place.error("it is nested too deeply" if deep else "a number in it has thousands of digits; make it a text")
 
 
-def _read_lines(text: str, place: Place) -> Iterator[Conversation]:
+def _read_each(lines: Iterable[tuple[Any, Place, int]], place: Place) -> Iterator[Conversation]:
     """JSON lines: conversations one by one, messages gathered into their threads; questions are passed over."""
     threads = _Threads()
-    for data, here, number in read_lines(text, place):
+    for data, here, number in lines:
         if isinstance(data, Mapping) and "role" in data:
             threads.add(data, here)
         elif not is_question(data):
@@ -151,7 +186,8 @@ def _read_conversation(data: Any, place: Place, thread_id: str) -> Iterator[Conv
         thread_id = _thread_id(data, place) or thread_id
     else:
         raise place.error(
-            'expected a list of messages, {"messages": [...]}, or a sample of LoCoMo, LongMemEval or BEAM'
+            'expected a list of messages, {"messages": [...]}, a sample of LoCoMo, LongMemEval or BEAM, or memories of '
+            'mem0, {"results": [...]}'
         )
     spots = [place / f"messages[{number}]" for number in range(len(messages))]
     yield Conversation(thread_id, [_message(item, spot) for item, spot in zip(messages, spots, strict=True)])
