@@ -45,6 +45,8 @@ class LiveServer:
             free.bind(("127.0.0.1", 0))
             self._port = free.getsockname()[1]
 
+    name = NAME
+
     @property
     def url(self) -> str:
         """Its address, as OpenAI's SDK takes it."""
@@ -93,9 +95,12 @@ class LiveServer:
     def chat(self, **settings: Any) -> BaseChatModel:
         """A chat model that asks it; each call of this makes another one."""
         from langchain_openai import ChatOpenAI
+        from openai import DefaultAsyncHttpxClient
 
+        # LangChain's models share one async client, which belongs to the loop, and so to the test, that used it first.
+        settings.setdefault("http_async_client", DefaultAsyncHttpxClient())
         known = {"temperature": 0, "max_tokens": ANSWER, "timeout": PATIENCE, "max_retries": 0, "stream_usage": False}
-        return ChatOpenAI(model=NAME, base_url=self.url, api_key="none", **{**known, **settings})
+        return ChatOpenAI(model=self.name, base_url=self.url, api_key="none", **{**known, **settings})
 
 
 @pytest.fixture(scope="session")

@@ -10,6 +10,7 @@ import pytest
 from langchain_core.messages import BaseMessage, SystemMessage
 from pydantic import BaseModel
 
+from langmem_plus.config import MemoryConfig
 from langmem_plus.errors import ModelAnswerError
 from langmem_plus.prompts import (
     Changes,
@@ -19,7 +20,7 @@ from langmem_plus.prompts import (
     render_reconciliation,
     render_summary,
 )
-from langmem_plus.providers import chat
+from langmem_plus.providers import chat, make_chat_model
 from langmem_plus.providers.chat import METHODS, astructured, structured
 from langmem_plus.records import Fact, MemoryRecord, utc_now
 from langmem_plus.remember.decide import decide_by_answer
@@ -122,13 +123,10 @@ async def test_several_requests_at_once(server: Any) -> None:
         messages, schema = REQUESTS["no facts"]
         answers = await asyncio.gather(*(astructured(model, messages, schema) for _ in range(4)))
         assert all(isinstance(answer, schema) for answer in answers)
-        assert all([future.result() is not None for future in from_threads])
+        assert all(future.result() is not None for future in from_threads)
 
 
 def test_a_named_model_is_built_for_the_server(server: Any) -> None:
     """``openai:name`` with ``base_url`` asks the server, without a key in the environment."""
-    from langmem_plus.config import MemoryConfig
-    from langmem_plus.providers import make_chat_model
-
-    model = make_chat_model("openai:local", MemoryConfig(base_url=server.url))
+    model = make_chat_model(f"openai:{server.name}", MemoryConfig(base_url=server.url))
     assert model is not None and ask(model, "no facts") is not None
