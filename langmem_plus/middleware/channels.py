@@ -30,17 +30,20 @@ class Progress(TypedDict):
     Attributes:
         turn: the number of the last turn.
         counted: the id of the user's last message that was counted as part of a turn.
-        open: the user's words are stored, and the reply isn't yet.
+        open: a run has begun that isn't over.
+        incognito: a part of the turn was incognito, so nothing more of it is stored, whatever later runs say.
     """
 
     turn: int | None
     counted: str | None
     open: bool
+    incognito: bool
 
 
-def progress_of(known: MemoryState, *, is_open: bool) -> Progress:
+def progress_of(known: MemoryState, *, is_open: bool, is_incognito: bool) -> Progress:
     """How far an instance is, by what the stages wrote."""
-    return Progress(turn=known.get("memory_turn"), counted=known.get("memory_counted"), open=is_open)
+    turn, counted = known.get("memory_turn"), known.get("memory_counted")
+    return Progress(turn=turn, counted=counted, open=is_open, incognito=is_incognito)
 
 
 @dataclass(frozen=True)

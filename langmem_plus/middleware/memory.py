@@ -78,13 +78,12 @@ class LongTermMemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         self._channels = Channels.of(self._name)
         self.state_schema = self._channels.schema()
         self.tools = ()
-        services = make_services(store=store, model=model, config=config, scope=scope)
-        self._settings = services.config
+        self._services = services = make_services(store=store, model=model, config=config, scope=scope)
         self._runs = Runs()
         # The agent sees the whole thread, as far as whoever stands ahead in the list of middleware leaves it.
         self._recall: list[Stage] = [node for _, node in recall_stages(services, whole_thread=True)]
         before, after = record_user_node(services), [node for _, node in stages(REMEMBER, services)]
-        if self._settings.background:
+        if services.config.background:
             afterwards = Afterwards(services)
             before, after = expecting(before, services, afterwards), [remember_node(services, afterwards)]
         self._before: list[Stage] = [before]
@@ -102,20 +101,18 @@ class LongTermMemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         config = get_config()
         if is_subagent(config):
             return None
-        known = self._known(state)
-        if is_new(known):
-            run_stages(self._before, known, config)
-        return self._opened(known)
+        known, nodes, incognito = self._begin(state, config)
+        run_stages(nodes, known, config)
+        return self._opened(known, incognito)
 
     async def abefore_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> Update | None:
         """Store what the user said."""
         config = get_config()
         if is_subagent(config):
             return None
-        known = self._known(state)
-        if is_new(known):
-            await arun_stages(self._before, known, config)
-        return self._opened(known)
+        known, nodes, incognito = self._begin(state, config)
+        await arun_stages(nodes, known, config)
+        return self._opened(known, incognito)
 
     def wrap_model_call(
         self, request: Request, handler: Callable[[Request], Response]
@@ -124,7 +121,7 @@ class LongTermMemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         handle, run = self._find_run(request)
         if run.context is None:
             known = self._asked(request, run)
-            run_stages(self._recall, known, get_config())
+            run_stages(self._recall, known, self._recall_config(request))
             handle, run = self._recalled(handle, known)
         return self._answered(request, handle, handler(self._injected(request, run)))
 
@@ -135,7 +132,7 @@ class LongTermMemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         handle, run = self._find_run(request)
         if run.context is None:
             known = self._asked(request, run)
-            await arun_stages(self._recall, known, get_config())
+            await arun_stages(self._recall, known, self._recall_config(request))
             handle, run = self._recalled(handle, known)
         return self._answered(request, handle, await handler(self._injected(request, run)))
 
@@ -143,29 +140,35 @@ class LongTermMemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         """Store the reply, and have facts drawn out of the turn."""
         if not self._progress(state)["open"]:
             return None
-        known = self._known(state)
+        config, known = get_config(), self._known(state)
+        incognito = self._is_incognito(state, config)
         try:
-            run_stages(self._after, known, get_config())
+            run_stages([] if incognito else self._after, known, config)
         except Exception as error:  # noqa: BLE001 - the reply stands already; _failed() logs and reports, or raises
             self._failed(known, error)
-        return self._closed(state, known)
+        return self._closed(state, known, incognito)
 
     async def aafter_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> Update | None:
         """Store the reply, and have facts drawn out of the turn."""
         if not self._progress(state)["open"]:
             return None
-        known = self._known(state)
+        config, known = get_config(), self._known(state)
+        incognito = self._is_incognito(state, config)
         try:
-            await arun_stages(self._after, known, get_config())
+            await arun_stages([] if incognito else self._after, known, config)
         except Exception as error:  # noqa: BLE001 - as above
             self._failed(known, error)
-        return self._closed(state, known)
+        return self._closed(state, known, incognito)
 
     # between the agent's state and that of memory's stages
 
     def _progress(self, state: Mapping[str, Any]) -> Progress:
         found: Progress | None = state.get(self._channels.progress)
-        return found or Progress(turn=None, counted=None, open=False)
+        return found or Progress(turn=None, counted=None, open=False, incognito=False)
+
+    def _is_incognito(self, state: Mapping[str, Any], config: RunnableConfig) -> bool:
+        """Whether this run is incognito, or goes on with a turn that was."""
+        return self._progress(state)["incognito"] or self._services.is_incognito(config)
 
     def _known(self, state: Mapping[str, Any]) -> MemoryState:
         """What memory's stages read: the thread, the instance's place in it, and the report so far."""
@@ -176,17 +179,27 @@ class LongTermMemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         known["memory_report"] = self._runs.get(state.get(self._channels.run)).report
         return known
 
-    def _opened(self, known: MemoryState) -> Update:
-        handle = self._runs.keep(None, Run(report=known.get("memory_report") or {}))
-        return {self._channels.progress: progress_of(known, is_open=True), self._channels.run: handle}
+    def _begin(self, state: Mapping[str, Any], config: RunnableConfig) -> tuple[MemoryState, list[Stage], bool]:
+        """What the stages read, those that are to run, and whether the turn is incognito: a run in which the user says
+        nothing new goes on with the turn before, as what that was.
+        """
+        known = self._known(state)
+        if user_turn(known["messages"], known.get("memory_turn"), known.get("memory_counted"))[1]:
+            return known, self._before, self._services.is_incognito(config)
+        return known, [], self._is_incognito(state, config)
 
-    def _closed(self, state: Mapping[str, Any], known: MemoryState) -> Update:
+    def _opened(self, known: MemoryState, incognito: bool) -> Update:
+        handle = self._runs.keep(None, Run(report=known.get("memory_report") or {}))
+        progress = progress_of(known, is_open=True, is_incognito=incognito)
+        return {self._channels.progress: progress, self._channels.run: handle}
+
+    def _closed(self, state: Mapping[str, Any], known: MemoryState, incognito: bool) -> Update:
         self._runs.drop(state.get(self._channels.run))
-        report = known.get("memory_report") or {}
-        return {self._channels.progress: progress_of(known, is_open=False), self._channels.report: report}
+        progress = progress_of(known, is_open=False, is_incognito=incognito)
+        return {self._channels.progress: progress, self._channels.report: known.get("memory_report") or {}}
 
     def _failed(self, known: MemoryState, error: Exception) -> None:
-        if self._settings.strict or isinstance(error, GraphBubbleUp):
+        if self._services.config.strict or isinstance(error, GraphBubbleUp):
             raise error
         logger.error("memory: what was said wasn't remembered: %s", error, exc_info=error)
         report = MemoryReport(
@@ -199,6 +212,13 @@ class LongTermMemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     def _find_run(self, request: Request) -> tuple[str | None, Run]:
         handle: str | None = cast(Mapping[str, Any], request.state).get(self._channels.run)
         return handle, self._runs.get(handle)
+
+    def _recall_config(self, request: Request) -> RunnableConfig:
+        """The run's configuration; incognito where the turn was, although who resumes it doesn't say so."""
+        config = get_config()
+        if not self._progress(request.state)["incognito"]:
+            return config
+        return {**config, "configurable": {**(config.get("configurable") or {}), "incognito": True}}
 
     def _asked(self, request: Request, run: Run) -> MemoryState:
         """What recall reads: the messages that the model would see, the user's last words the last of a person."""
@@ -216,7 +236,7 @@ class LongTermMemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
 
     def _injected(self, request: Request, run: Run) -> Request:
         counted = self._progress(request.state)["counted"]
-        as_user = self._settings.inject_as == "user"
+        as_user = self._services.config.inject_as == "user"
         return inject(request, run.context or "", said_place(request.messages, counted) if as_user else None)
 
     def _answered(
@@ -231,11 +251,6 @@ class LongTermMemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
 def is_subagent(config: RunnableConfig) -> bool:
     """Whether a deepagents agent has called this one: then a model has written what it is told."""
     return (config.get("configurable") or {}).get("ls_agent_type") == "subagent"
-
-
-def is_new(known: MemoryState) -> bool:
-    """Whether the user said something that wasn't counted yet."""
-    return bool(user_turn(known["messages"], known.get("memory_turn"), known.get("memory_counted"))[1])
 
 
 def run_stages(nodes: Sequence[Stage], known: MemoryState, config: RunnableConfig) -> None:
