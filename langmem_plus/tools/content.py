@@ -11,6 +11,8 @@ from typing import Any
 from pydantic import BaseModel, TypeAdapter
 
 from langmem_plus.errors import InvalidValueError
+from langmem_plus.records import MemoryRecord
+from langmem_plus.remember.simhash import near_duplicate, normalise
 
 _JSON: TypeAdapter[Any] = TypeAdapter(Any)
 
@@ -31,8 +33,8 @@ class Content:
 
     @property
     def digest(self) -> str:
-        """The same for the same content."""
-        told = json.dumps([self.text, self.fields, self.kind], sort_keys=True, ensure_ascii=False)
+        """The same for the same content, whatever its case and punctuation."""
+        told = json.dumps([normalise(self.text), self.fields, self.kind], sort_keys=True, ensure_ascii=False)
         return hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()
 
     @property
@@ -40,6 +42,17 @@ class Content:
         """What of it stands in a record's metadata."""
         found = {"content": self.fields, "kind": self.kind}
         return {name: value for name, value in found.items() if value is not None}
+
+    def is_said_by(self, record: MemoryRecord, limit: int) -> bool:
+        """Whether an active record says the same.
+
+        Args:
+            record: the record.
+            limit: bits in which the fingerprints of near-duplicates may differ.
+        """
+        if record.status != "active" or record.metadata.get("content") != self.fields:
+            return False
+        return record.text == self.text or near_duplicate(record.text, self.text, limit)
 
 
 def read_content(value: Any) -> Content:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, Optional, get_args
+from typing import Annotated, Any, Literal, Optional, get_args
 
 from langchain_core.tools import BaseTool
 from langgraph.store.base import BaseStore
@@ -15,7 +15,16 @@ from langmem_plus.remember.steps import Steps
 from langmem_plus.shown import shown
 from langmem_plus.tools.content import read_content
 from langmem_plus.tools.descriptions import ARGUMENTS, INCOGNITO_WRITE, MANAGE_INSTRUCTIONS, describe_manage
-from langmem_plus.tools.memory_tool import Arguments, Call, MemoryId, Namespace, stepping_tool, tool_services
+from langmem_plus.tools.memory_tool import (
+    Arguments,
+    AsJson,
+    AsWord,
+    Call,
+    Namespace,
+    OptionalId,
+    stepping_tool,
+    tool_services,
+)
 from langmem_plus.tools.writing import create_steps, delete_steps, update_steps
 
 Action = Literal["create", "update", "delete"]
@@ -53,10 +62,14 @@ def manage_steps(call: Call, given: dict[str, Any]) -> Steps[str]:
 
 def _arguments(name: str, schema: Any, actions: tuple[str, ...]) -> type[BaseModel]:
     default = "create" if "create" in actions else actions[0]
+    content: Any = Optional[schema]  # noqa: UP045 - any type may come
     fields: dict[str, Any] = {
-        "content": (Optional[schema], Field(None, description=ARGUMENTS["content"])),  # noqa: UP045 - any type may come
-        "action": (Literal[actions], Field(default, description=ARGUMENTS["action"])),
-        "id": (MemoryId | None, Field(None, description=ARGUMENTS["id"])),
+        "content": (
+            content if schema is str else Annotated[content, AsJson],
+            Field(None, description=ARGUMENTS["content"]),
+        ),
+        "action": (Annotated[Literal[actions], AsWord], Field(default, description=ARGUMENTS["action"])),
+        "id": (OptionalId, Field(None, description=ARGUMENTS["id"])),
     }
     return create_model(name, __base__=Arguments, **fields)
 

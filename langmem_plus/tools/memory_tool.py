@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import uuid
 from collections.abc import Callable, Iterator, Sequence
@@ -39,11 +40,31 @@ _USER_FIELDS = ("{user_id}", "{langgraph_user_id}")
 _OF_THE_MODEL = (NotFoundError, InvalidValueError, PinnedError)  # what the model did wrong, and can do better
 
 
-def _as_text(value: Any) -> Any:
+def _as_id(value: Any) -> Any:
+    """An id as text; what small models write where there is none is none."""
+    if isinstance(value, str) and value.strip().casefold() in ("", "null", "none"):
+        return None
     return str(value) if isinstance(value, uuid.UUID) else value
 
 
-MemoryId = Annotated[str, BeforeValidator(_as_text)]
+def _as_json(value: Any) -> Any:
+    """An object that a model wrote as text."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return json.loads(value) if value.strip() else None
+    except ValueError:
+        return value
+
+
+def _as_word(value: Any) -> Any:
+    return value.strip().lower() if isinstance(value, str) else value
+
+
+MemoryId = Annotated[str, BeforeValidator(_as_id)]
+OptionalId = Annotated[str | None, BeforeValidator(_as_id)]
+AsJson = BeforeValidator(_as_json)
+AsWord = BeforeValidator(_as_word)
 
 
 class Arguments(BaseModel):

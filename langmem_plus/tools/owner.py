@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from langchain_core.tools import BaseTool
 from langgraph.store.base import BaseStore, SearchItem, SearchOp
@@ -29,7 +29,7 @@ from langmem_plus.tools.descriptions import (
 )
 from langmem_plus.tools.entries import brief, written
 from langmem_plus.tools.manage import read_actions
-from langmem_plus.tools.memory_tool import Arguments, Call, MemoryId, Namespace, stepping_tool, tool_services
+from langmem_plus.tools.memory_tool import Arguments, AsWord, Call, MemoryId, Namespace, stepping_tool, tool_services
 from langmem_plus.tools.search import MOST
 from langmem_plus.tools.writing import delete_steps, pin_or_unpin_steps
 
@@ -45,7 +45,7 @@ class ForgetArguments(Arguments):
 class ListArguments(Arguments):
     """What is listed, and which page of it."""
 
-    role: Role = Field("memory", description=ARGUMENTS["role"])
+    role: Annotated[Role, AsWord] = Field("memory", description=ARGUMENTS["role"])
     limit: int = Field(10, ge=1, le=MOST, description=ARGUMENTS["limit"])
     offset: int = Field(0, ge=0, description=ARGUMENTS["offset"])
 
@@ -76,7 +76,7 @@ def create_pin_memory_tool(
     actions = read_actions(actions_permitted, get_args(PinAction))
     fields: dict[str, Any] = {
         "id": (MemoryId, Field(description=ARGUMENTS["id"])),
-        "action": (Literal[actions], Field(actions[0], description=ARGUMENTS["action"])),
+        "action": (Annotated[Literal[actions], AsWord], Field(actions[0], description=ARGUMENTS["action"])),
     }
 
     def steps(call: Call, given: dict[str, Any]) -> Steps[str]:

@@ -24,6 +24,7 @@ from langmem_plus.tools.descriptions import (
 from langmem_plus.tools.entries import Entry, of_hits
 from langmem_plus.tools.memory_tool import (
     Arguments,
+    AsJson,
     MemoryTool,
     Namespace,
     answering,
@@ -45,7 +46,7 @@ class SearchArguments(Arguments):
     query: str = Field(description=ARGUMENTS["query"])
     limit: int = Field(10, ge=1, le=MOST, description=ARGUMENTS["limit"])
     offset: int = Field(0, ge=0, description=ARGUMENTS["offset"])
-    filter: dict[str, Any] | None = Field(None, description=ARGUMENTS["filter"])
+    filter: Annotated[dict[str, Any] | None, AsJson] = Field(None, description=ARGUMENTS["filter"])
 
 
 def pages(limit: int, offset: int, fetch_k: int) -> Generator[int, Found, list[MemoryHit]]:

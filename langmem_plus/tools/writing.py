@@ -33,10 +33,10 @@ _SEARCH_FIRST = "Take the id from the search's results, where it is called key."
 def create_steps(call: Call, content: Content) -> Steps[str]:
     """Store a new memory, unless it is known already; the answer has its id.
 
-    Its key is made of what it says, so that two calls at once store it once; where that key is a tombstone's, of the
-    call too.
+    Its key is made of what it says, so that two calls at once store it once; where that key is taken, by a tombstone or
+    by what only looks alike, of the call too.
     """
-    namespace = call.scope.namespace
+    namespace, limit = call.scope.namespace, call.services.config.simhash_distance
     keys = [record_id("tool", *namespace, content.digest), record_id("tool", *namespace, *_event(call), content.digest)]
     repeated = yield from _repeated(call, namespace, content)
     answer = ""
@@ -47,7 +47,8 @@ def create_steps(call: Call, content: Content) -> Steps[str]:
         if own is not None:
             answer = _created(own)
             return []
-        known = next((current[key] for key in [*keys, *repeated] if _is_active(current.get(key))), None)
+        there = [current[key] for key in [*keys, *repeated] if key in current]
+        known = next((record for record in there if content.is_said_by(record, limit)), None)
         if known is not None:
             answer = f"Nothing new was created: memory {known.id} says so already."
             return _strengthened(call, namespace, known, content)
@@ -69,25 +70,17 @@ def _made_by(call: Call, record: MemoryRecord) -> bool:
     return call.id is not None and same_thread and record.metadata.get(CALL) == call.id
 
 
-def _is_active(record: MemoryRecord | None) -> bool:
-    return record is not None and record.status == "active"
-
-
 def _created(record: MemoryRecord) -> str:
     """The same answer each time, and the truth about what came after it."""
-    since = {
-        "superseded": f" It was replaced by memory {record.replaced_by} since.",
-        "deleted": " It was deleted since.",
-    }
+    since = {"superseded": f"; it was replaced by memory {record.replaced_by}", "deleted": "; it was deleted since"}
     return f"created memory {record.id}{since.get(record.status, '')}"
 
 
 def _repeated(call: Call, namespace: Namespace, content: Content) -> Steps[list[str]]:
     """The known record that says the same, by the rule that holds for all facts."""
-    fact = Fact(text=content.text, source_id=call.id or "", ordinal=0)
+    fact, limit = Fact(text=content.text, source_id=call.id or "", ordinal=0), call.services.config.simhash_distance
     known = (yield from find_neighbours(namespace, [fact], call.services)).get(fact.key, [])
-    same = [record for record in known if record.metadata.get("content") == content.fields]
-    repeats, _ = find_repeats([fact], same, call.services.config.simhash_distance)
+    repeats, _ = find_repeats([fact], [record for record in known if content.is_said_by(record, limit)], limit)
     return [decision.target for decision in repeats if decision.target]
 
 
@@ -142,6 +135,7 @@ def update_steps(call: Call, id: str, content: Content) -> Steps[str]:
     if any(call.id is not None and call.id in record.source_ids for record in heir.values()):
         return _updated(id, str(old.replaced_by))
     repeated = [key for key in (yield from _repeated(call, namespace, content)) if key != id]
+    limit = call.services.config.simhash_distance
     key, answer = record_id("tool", *namespace, "update", id, *_event(call), content.digest), ""
 
     def change(current: dict[str, MemoryRecord]) -> list[PutOp]:
@@ -150,7 +144,8 @@ def update_steps(call: Call, id: str, content: Content) -> Steps[str]:
         if (found.text, found.metadata.get("content")) == (content.text, content.fields):
             answer = f"Nothing was changed: memory {id} says so already."
             return []
-        known = next((current[each] for each in repeated if _is_active(current.get(each))), None)
+        there = [current[each] for each in repeated if each in current]
+        known = next((record for record in there if content.is_said_by(record, limit)), None)
         if known is not None:
             answer = _updated(id, known.id)
             heir = _strengthened(call, namespace, known, content)
