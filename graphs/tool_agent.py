@@ -59,9 +59,7 @@ def main() -> None:
             return agent.invoke({"messages": [HumanMessage(text)]}, config)["messages"][-1].text
 
         print(say("My wife is called Anne", "alice", "monday"))  # → created memory …
-        print(
-            say("My wife is called Anne.", "alice", "tuesday")
-        )  # → Nothing new was created: memory … says so already.
+        print(say("My wife is called Anne.", "alice", "tuesday"))  # → Nothing new was created: …
         print(say("What is my wife called?", "alice", "friday"))  # → My wife is called Anne
         print(say("What is my wife called?", "bob", "sunday"))  # → Nothing relevant is remembered.
         print(say("Forget 4711", "alice", "friday"))  # → there is no memory '4711', so nothing was done. …

@@ -164,11 +164,11 @@ def check_store(services: Services, tool: str) -> BaseStore:
     """
     try:
         return services.find_store()
-    except MissingStoreError as error:
+    except MissingStoreError:
         raise MissingStoreError(
             f"the tool {tool!r} has no store: pass store=MarkdownStore(...) to the function that makes the tool, or to "
             "create_agent(...) or compile(...) of the graph that calls it, or name one in langgraph.json."
-        ) from error
+        ) from None
 
 
 @contextmanager
