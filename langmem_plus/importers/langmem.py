@@ -44,7 +44,8 @@ class Template:
     @classmethod
     def of(cls, namespace: str | Sequence[str]) -> Template:
         """The template that somebody wrote; a text alone is one label, as in langmem."""
-        labels = (namespace,) if isinstance(namespace, str) else tuple(namespace)
+        listed = namespace if isinstance(namespace, Sequence) else ()
+        labels = (namespace,) if isinstance(namespace, str) else tuple(listed)
         if not labels or not all(isinstance(label, str) and label for label in labels):
             raise ConfigError(f'the namespace is {shown(namespace)}: give labels such as ("memories", "{{user_id}}").')
         return cls(labels)

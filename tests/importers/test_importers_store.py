@@ -7,7 +7,7 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from langgraph.store.memory import InMemoryStore
 
@@ -208,6 +208,7 @@ _entries = st.lists(
 )
 
 
+@settings(max_examples=50)
 @given(_entries, _entries, st.sampled_from([1, 2, 500]))
 def test_any_two_imports_end_at_what_the_second_says(
     first: list[tuple[str, str]], second: list[tuple[str, str]], at_once: int
