@@ -48,7 +48,12 @@ def pin_steps(services: Services, scope: Scope, id: str, pinned: bool) -> Steps[
 
     def change(current: dict[str, MemoryRecord]) -> list[PutOp]:
         record = current.get(key)
-        if record is None or record.status != "active":
+        if record is None:
+            raise NotFoundError(
+                f"{shown(id)} isn't a record of this package, so it can't be pinned: import_store makes facts of what "
+                "other programs put."
+            )
+        if record.status != "active":
             raise NotFoundError(f"{shown(id)} is no active record of {scope.user_id!r}, so it can't be pinned.")
         found[:] = [record.model_copy(update={"pinned": pinned, "updated_at": services.clock()})]
         return [] if record.pinned == pinned else [put(namespace, found[0])]
