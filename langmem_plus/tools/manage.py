@@ -18,10 +18,10 @@ from langmem_plus.tools.descriptions import ARGUMENTS, INCOGNITO_WRITE, MANAGE_I
 from langmem_plus.tools.memory_tool import (
     Arguments,
     AsJson,
-    AsWord,
     Call,
     Namespace,
     OptionalId,
+    choice,
     stepping_tool,
     tool_services,
 )
@@ -68,7 +68,7 @@ def _arguments(name: str, schema: Any, actions: tuple[str, ...]) -> type[BaseMod
             content if schema is str else Annotated[content, AsJson],
             Field(None, description=ARGUMENTS["content"]),
         ),
-        "action": (Annotated[Literal[actions], AsWord], Field(default, description=ARGUMENTS["action"])),
+        "action": choice(actions, default, ARGUMENTS["action"]),
         "id": (OptionalId, Field(None, description=ARGUMENTS["id"])),
     }
     return create_model(name, __base__=Arguments, **fields)

@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 import logging
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
+from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import ArgsSchema, InjectedToolArg, StructuredTool, ToolException
 from langgraph.store.base import BaseStore
-from pydantic import BaseModel, BeforeValidator, ConfigDict
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from langmem_plus.config import MemoryConfig
 from langmem_plus.errors import (
@@ -42,9 +43,9 @@ _OF_THE_MODEL = (NotFoundError, InvalidValueError, PinnedError)  # what the mode
 
 def _as_id(value: Any) -> Any:
     """An id as text; what small models write where there is none is none."""
-    if isinstance(value, str) and value.strip().casefold() in ("", "null", "none"):
-        return None
-    return str(value) if isinstance(value, uuid.UUID) else value
+    if isinstance(value, str):
+        return None if value.strip().casefold() in ("", "null", "none") else value.strip()
+    return str(value) if isinstance(value, uuid.UUID | int) and not isinstance(value, bool) else value
 
 
 def _as_json(value: Any) -> Any:
@@ -61,6 +62,12 @@ def _as_word(value: Any) -> Any:
     return value.strip().lower() if isinstance(value, str) else value
 
 
+def choice(actions: Sequence[str], default: str, description: str) -> tuple[Any, Any]:
+    """An argument with which a model chooses one of the actions."""
+    kind: Any = Literal[tuple(actions)]
+    return Annotated[kind, AsWord], Field(default, description=description)
+
+
 MemoryId = Annotated[str, BeforeValidator(_as_id)]
 OptionalId = Annotated[str | None, BeforeValidator(_as_id)]
 AsJson = BeforeValidator(_as_json)
@@ -68,13 +75,17 @@ AsWord = BeforeValidator(_as_word)
 
 
 class Arguments(BaseModel):
-    """The arguments of a tool; their schema always has ``required``, which some providers ask for."""
+    """The arguments of a tool."""
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
 
-def _require(schema: dict[str, Any]) -> None:
+def _for_every_provider(schema: dict[str, Any]) -> None:
+    """Write a schema as all providers take it: ``required`` is there, and a single choice is a list of one."""
     schema.setdefault("required", [])
+    for argument in schema.get("properties", {}).values():
+        if "const" in argument:
+            argument["enum"] = [argument.pop("const")]
 
 
 class MemoryTool(StructuredTool):
@@ -85,7 +96,7 @@ class MemoryTool(StructuredTool):
         """The schema that a model is given."""
         schema = super().tool_call_schema
         if isinstance(schema, type) and issubclass(schema, BaseModel):
-            schema.model_config["json_schema_extra"] = _require
+            schema.model_config["json_schema_extra"] = _for_every_provider
         return schema
 
     def run(self, tool_input: str | dict[str, Any], *args: Any, tool_call_id: str | None = None, **kwargs: Any) -> Any:
@@ -154,6 +165,13 @@ def find_scope(services: Services, config: RunnableConfig) -> Scope:
     scope = services.find_scope(config)
     _ = scope.namespace  # an unfilled field is an error before anything is read
     return scope
+
+
+def seen_messages(runtime: Any) -> list[BaseMessage]:
+    """The messages that the calling model sees, where a `ToolNode` tells: what it was just told needs no memory."""
+    state = getattr(runtime, "state", None)
+    found = state.get("messages") if isinstance(state, Mapping) else getattr(state, "messages", state)
+    return [each for each in found if isinstance(each, BaseMessage)] if isinstance(found, list) else []
 
 
 def check_store(services: Services, tool: str) -> BaseStore:

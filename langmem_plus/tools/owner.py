@@ -29,7 +29,16 @@ from langmem_plus.tools.descriptions import (
 )
 from langmem_plus.tools.entries import brief, written
 from langmem_plus.tools.manage import read_actions
-from langmem_plus.tools.memory_tool import Arguments, AsWord, Call, MemoryId, Namespace, stepping_tool, tool_services
+from langmem_plus.tools.memory_tool import (
+    Arguments,
+    AsWord,
+    Call,
+    MemoryId,
+    Namespace,
+    choice,
+    stepping_tool,
+    tool_services,
+)
 from langmem_plus.tools.search import MOST
 from langmem_plus.tools.writing import delete_steps, pin_or_unpin_steps
 
@@ -76,7 +85,7 @@ def create_pin_memory_tool(
     actions = read_actions(actions_permitted, get_args(PinAction))
     fields: dict[str, Any] = {
         "id": (MemoryId, Field(description=ARGUMENTS["id"])),
-        "action": (Annotated[Literal[actions], AsWord], Field(actions[0], description=ARGUMENTS["action"])),
+        "action": choice(actions, actions[0], ARGUMENTS["action"]),
     }
 
     def steps(call: Call, given: dict[str, Any]) -> Steps[str]:

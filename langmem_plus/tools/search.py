@@ -30,6 +30,7 @@ from langmem_plus.tools.memory_tool import (
     answering,
     check_store,
     find_scope,
+    seen_messages,
     tool_services,
 )
 
@@ -106,6 +107,8 @@ def create_search_memory_tool(
         name: the tool's name.
         config: the settings; None reads them from the environment.
 
+    Words of the conversation that the model sees anyway aren't found again.
+
     Raises:
         ConfigError: the namespace or the store isn't one.
     """
@@ -120,16 +123,18 @@ def create_search_memory_tool(
         offset: int = 0,
         filter: Mapping[str, Any] | None = None,
         call_id: Annotated[str | None, InjectedToolArg] = None,
+        runtime: Annotated[Any, InjectedToolArg] = None,
     ) -> Answer:
         if services.is_incognito(config):
             return incognito
         with answering(services, call_id):
             scope, _ = find_scope(services, config), check_store(services, name)
-            wanted, steps = read_filter(filter), pages(limit, offset, services.config.fetch_k)
+            told: dict[str, Any] = {"filter": read_filter(filter), "messages": seen_messages(runtime)}
+            steps = pages(limit, offset, services.config.fetch_k)
             count = next(steps)
             try:
                 while True:
-                    count = steps.send(recall(services, scope, query, k=count, filter=wanted))
+                    count = steps.send(recall(services, scope, query, k=count, **told))
             except StopIteration as stop:
                 return _answer(stop.value, offset, response_format)
 
@@ -140,16 +145,18 @@ def create_search_memory_tool(
         offset: int = 0,
         filter: Mapping[str, Any] | None = None,
         call_id: Annotated[str | None, InjectedToolArg] = None,
+        runtime: Annotated[Any, InjectedToolArg] = None,
     ) -> Answer:
         if services.is_incognito(config):
             return incognito
         with answering(services, call_id):
             scope, _ = find_scope(services, config), check_store(services, name)
-            wanted, steps = read_filter(filter), pages(limit, offset, services.config.fetch_k)
+            told: dict[str, Any] = {"filter": read_filter(filter), "messages": seen_messages(runtime)}
+            steps = pages(limit, offset, services.config.fetch_k)
             count = next(steps)
             try:
                 while True:
-                    count = steps.send(await arecall(services, scope, query, k=count, filter=wanted))
+                    count = steps.send(await arecall(services, scope, query, k=count, **told))
             except StopIteration as stop:
                 return _answer(stop.value, offset, response_format)
 

@@ -170,6 +170,14 @@ class TestUpdate:
         assert (answer.status, "create a new memory" in answer.content) == ("error", True)
         assert records() == {"turn": before}
 
+    def test_an_id_as_clumsy_models_write_it(self, manage, ask, records, remember, alice) -> None:
+        """Blanks around it, and a number, are read."""
+        remember("4711", ANNE)
+        assert ask(manage, "c1", alice, action="delete", id=" 4711\n").status == "success"
+        remember("4712", ANNE)
+        assert ask(manage, "c2", alice, action="delete", id=4712).status == "success"
+        assert not records()
+
 
 class TestDelete:
     def test_softly(self, manage, ask, records, remember, alice, store) -> None:

@@ -20,7 +20,7 @@ from langgraph.types import Command
 
 from langmem_plus.config import MemoryConfig
 from langmem_plus.errors import ConfigError, MissingIdentityError, MissingStoreError
-from langmem_plus.records import Scope
+from langmem_plus.records import MemoryRecord, Scope
 from langmem_plus.testing import ScriptedChatModel
 from langmem_plus.tools import (
     create_list_memories_tool,
@@ -121,6 +121,18 @@ class TestAgents:
         state = run(graph, way, hello(), {"configurable": {"user_id": "alice"}})
         assert [answer.status for answer in answers(state)] == ["success", "success", "error", "error"]
         assert len(texts(store)) == 1
+
+    def test_what_the_model_sees_anyway(self, way) -> None:
+        """Turns of this conversation that stand in the state aren't found; those of other threads are."""
+        store = InMemoryStore()
+        for id, thread in (("here", "t1"), ("there", "t2")):
+            record = MemoryRecord(id=id, role="user", text="I drink green tea", user_id="alice", thread_id=thread)
+            store.put(Scope("alice").namespace, id, record.to_value())
+        script = [calling("search_memory", "c1", query="Which tea does Alice drink?"), "Green tea."]
+        agent = create_agent(ScriptedChatModel(script), tools(), store=store)
+        config = {"configurable": {"user_id": "alice", "thread_id": "t1"}}
+        state = run(agent, way, {"messages": [HumanMessage("I drink green tea")]}, config)
+        assert [entry["key"] for entry in json.loads(answers(state)[0].content)] == ["there"]
 
     def test_a_task_of_the_functional_api(self, way) -> None:
         """A tool that is called by itself finds the running graph's store and user."""

@@ -170,7 +170,7 @@ class TestSchema:
         """A model sees the actions that it may take; the description names no other."""
         tool = create_manage_memory_tool(actions_permitted=actions)
         action = tool.args["action"]
-        assert (action.get("enum") or [action["const"]]) == list(actions)
+        assert action["enum"] == list(actions)
         assert action["default"] == actions[0]
         assert ("delete" in tool.description.split("\n")[0].lower()) == ("delete" in actions)
 
