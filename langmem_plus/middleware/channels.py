@@ -18,7 +18,6 @@ from langgraph.channels import UntrackedValue
 from typing_extensions import TypedDict
 
 from langmem_plus.errors import ConfigError
-from langmem_plus.state import MemoryState
 
 DEFAULT_NAME = "LongTermMemoryMiddleware"
 KEPT_RUNS = 1000  # runs whose recalled text is kept at a time; the text of an older one is recalled again
@@ -30,20 +29,19 @@ class Progress(TypedDict):
     Attributes:
         turn: the number of the last turn.
         counted: the id of the user's last message that was counted as part of a turn.
+        said: the id of the user's last message when the last run began.
         open: a run has begun that isn't over.
         incognito: a part of the turn was incognito, so nothing more of it is stored, whatever later runs say.
     """
 
     turn: int | None
     counted: str | None
+    said: str | None
     open: bool
     incognito: bool
 
 
-def progress_of(known: MemoryState, *, is_open: bool, is_incognito: bool) -> Progress:
-    """How far an instance is, by what the stages wrote."""
-    turn, counted = known.get("memory_turn"), known.get("memory_counted")
-    return Progress(turn=turn, counted=counted, open=is_open, incognito=is_incognito)
+NOWHERE = Progress(turn=None, counted=None, said=None, open=False, incognito=False)
 
 
 @dataclass(frozen=True)

@@ -20,10 +20,10 @@ from langmem_plus.config import MemoryConfig
 from langmem_plus.graph import Afterwards, make_services
 from langmem_plus.graph.halves import REMEMBER, recall_stages, stages
 from langmem_plus.graph.memory import expecting, remember_node
-from langmem_plus.middleware.call import Request, inject, said_place
-from langmem_plus.middleware.channels import Channels, Progress, Run, Runs, progress_of, read_name
+from langmem_plus.middleware.call import Request, inject, reply_thread, said_place
+from langmem_plus.middleware.channels import NOWHERE, Channels, Progress, Run, Runs, read_name
 from langmem_plus.records import MemoryReport, Scope
-from langmem_plus.remember.record import record_assistant_node, record_user_node, user_turn
+from langmem_plus.remember.record import last_counted, record_assistant_node, record_user_node, user_turn
 from langmem_plus.services import Template, Update
 from langmem_plus.state import MemoryState
 
@@ -140,7 +140,7 @@ class LongTermMemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         """Store the reply, and have facts drawn out of the turn."""
         if not self._progress(state)["open"]:
             return None
-        config, known = get_config(), self._known(state)
+        config, known = get_config(), self._replied(state)
         incognito = self._is_incognito(state, config)
         try:
             run_stages([] if incognito else self._after, known, config)
@@ -152,7 +152,7 @@ class LongTermMemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         """Store the reply, and have facts drawn out of the turn."""
         if not self._progress(state)["open"]:
             return None
-        config, known = get_config(), self._known(state)
+        config, known = get_config(), self._replied(state)
         incognito = self._is_incognito(state, config)
         try:
             await arun_stages([] if incognito else self._after, known, config)
@@ -163,8 +163,8 @@ class LongTermMemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     # between the agent's state and that of memory's stages
 
     def _progress(self, state: Mapping[str, Any]) -> Progress:
-        found: Progress | None = state.get(self._channels.progress)
-        return found or Progress(turn=None, counted=None, open=False, incognito=False)
+        found: Progress = state.get(self._channels.progress) or NOWHERE
+        return found
 
     def _is_incognito(self, state: Mapping[str, Any], config: RunnableConfig) -> bool:
         """Whether this run is incognito, or goes on with a turn that was."""
@@ -190,12 +190,30 @@ class LongTermMemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
 
     def _opened(self, known: MemoryState, incognito: bool) -> Update:
         handle = self._runs.keep(None, Run(report=known.get("memory_report") or {}))
-        progress = progress_of(known, is_open=True, is_incognito=incognito)
+        progress = Progress(
+            turn=known.get("memory_turn"),
+            counted=known.get("memory_counted"),
+            said=last_counted(known["messages"], None),
+            open=True,
+            incognito=incognito,
+        )
         return {self._channels.progress: progress, self._channels.run: handle}
+
+    def _replied(self, state: Mapping[str, Any]) -> MemoryState:
+        """What the stages read once the run is over: the thread, with nothing but the reply after the user's words."""
+        known = self._known(state)
+        structured = state.get("structured_response") is not None
+        messages = reply_thread(known["messages"], self._progress(state)["said"], structured=structured)
+        return {**known, "messages": messages}
 
     def _closed(self, state: Mapping[str, Any], known: MemoryState, incognito: bool) -> Update:
         self._runs.drop(state.get(self._channels.run))
-        progress = progress_of(known, is_open=False, is_incognito=incognito)
+        progress: Progress = {
+            **self._progress(state),
+            "turn": known.get("memory_turn"),
+            "open": False,
+            "incognito": incognito,
+        }
         return {self._channels.progress: progress, self._channels.report: known.get("memory_report") or {}}
 
     def _failed(self, known: MemoryState, error: Exception) -> None:
@@ -222,7 +240,7 @@ class LongTermMemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
 
     def _asked(self, request: Request, run: Run) -> MemoryState:
         """What recall reads: the messages that the model would see, the user's last words the last of a person."""
-        said = said_place(request.messages, self._progress(request.state)["counted"])
+        said = said_place(request.messages, self._progress(request.state)["said"])
         window = [
             message
             for place, message in enumerate(request.messages)
@@ -235,9 +253,9 @@ class LongTermMemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         return self._runs.keep(handle, run), run
 
     def _injected(self, request: Request, run: Run) -> Request:
-        counted = self._progress(request.state)["counted"]
+        said = self._progress(request.state)["said"]
         as_user = self._services.config.inject_as == "user"
-        return inject(request, run.context or "", said_place(request.messages, counted) if as_user else None)
+        return inject(request, run.context or "", said_place(request.messages, said) if as_user else None)
 
     def _answered(
         self, request: Request, handle: str | None, response: Response

@@ -25,6 +25,13 @@ MARKER = "zebra crossing 4711"
 QUESTION = "Where is the zebra crossing?"
 
 
+@pytest.fixture(autouse=True)
+def _nothing_left_to_do() -> Iterator[None]:
+    """What a test leaves to the background is done before the next one begins."""
+    yield
+    assert background.flush(PATIENCE)
+
+
 @pytest.fixture
 def config() -> MemoryConfig:
     """Settings without models, and with failures that are tried again at once."""

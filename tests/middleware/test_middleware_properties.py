@@ -17,7 +17,7 @@ from langgraph.types import Command
 from langmem_plus.background import background
 from langmem_plus.config import MemoryConfig
 from langmem_plus.middleware import LongTermMemoryMiddleware
-from langmem_plus.middleware.call import inject, said_place
+from langmem_plus.middleware.call import inject, reply_thread, said_place
 from langmem_plus.middleware.channels import KEPT_RUNS, Run, Runs
 from langmem_plus.records import MemoryRecord, Scope
 from langmem_plus.testing import ScriptedChatModel
@@ -103,6 +103,21 @@ def test_where_the_user_spoke_last(history, counted):
         assert messages[place].id == counted
     elif any("lc_source" not in message.additional_kwargs for message in people):
         assert "lc_source" not in messages[place].additional_kwargs
+
+
+@given(histories, st.lists(units(), max_size=4), st.sampled_from([None, "m0", "m3"]))
+def test_the_reply_is_all_that_was_said_after_the_user(history, rest, said):
+    """Read as a thread, a run has one person's message last, with the id of the user's words, and after it everything
+    that the agent said since, in order; messages are never changed in place."""
+    messages = identified([*history, *rest])
+    before = parts_of(messages)
+    place = said_place(messages, said)
+    found = reply_thread(messages, said, structured=False)
+    assert parts_of(messages) == before
+    last = max(n for n, message in enumerate(found) if isinstance(message, HumanMessage))
+    assert said is None or found[last].id == said
+    since = messages[0 if place is None else place + 1 :]
+    assert found[last + 1 :] == [message for message in since if not isinstance(message, HumanMessage)]
 
 
 def look(what: str) -> str:

@@ -143,7 +143,7 @@ def test_no_checkpoint_holds_it_where_only_safe_types_are_read(tmp_path):
                                  checkpointer=saver)
             agent.invoke({"messages": [HumanMessage("Where is the zebra crossing?", id="m")]}, run)
             agent.invoke(Command(resume={"decisions": [{"type": "approve"}]}), run)
-            progress = {"turn": 1, "counted": "m", "open": False, "incognito": False}
+            progress = {"turn": 1, "counted": "m", "said": "m", "open": False, "incognito": False}
             assert agent.get_state(run).values["memory_progress"] == progress
             points = repr(list(saver.list(None)))
         assert all("4711" in call.text for call in model.calls) and len(model.calls) == 2

@@ -214,6 +214,50 @@ def test_incognito(make_agent, run_config, config, store, records, turns, say, b
     assert not [record for record in records(store) if "Bob" in record.text]
 
 
+def test_a_structured_answer_without_words(make_agent, run_config, store, turns, say):
+    """A structured answer that comes as a tool call without a word is stored as JSON, as from providers that answer in
+    JSON; the thread keeps the message as it is."""
+    called = AIMessage("", tool_calls=[{"name": "Answer", "args": {"city": "Zürich"}, "id": "a"}])
+    agent = make_agent([called, called], response_format=ToolStrategy(Answer), checkpointer=InMemorySaver())
+    for _ in range(2):
+        answer = agent.invoke(say("Which city?"), run_config())
+    assert [message.text for message in answer["messages"] if message.type == "ai"] == ["", ""]
+    assert turns(store) == [("user", "Which city?"), ("assistant", '{"city": "Zürich"}')] * 2
+
+
+class Nagging(AgentMiddleware):
+    """Says something in the user's name after the first answer of a run, and lets the model answer again."""
+
+    def __init__(self, **marks):
+        super().__init__()
+        self.marks = marks
+
+    @hook_config(can_jump_to=["model"])
+    def after_model(self, state, runtime):
+        """Ask for more, once."""
+        if state["messages"][-1].text == "Draft.":
+            return {"messages": [HumanMessage("Is that all?", additional_kwargs=self.marks)], "jump_to": "model"}
+        return None
+
+
+@pytest.mark.parametrize("marks", [{}, {"lc_source": "nagging"}])
+@pytest.mark.parametrize("place", ["ahead", "behind"])
+def test_what_middleware_says_in_the_users_name(make_agent, run_config, store, turns, say, marks, place):
+    """What other middleware says in the user's name in the middle of a run is nobody's turn; recalled text stays at the
+    user's own words, and all that the agent said is stored."""
+    model = ScriptedChatModel(["Draft.", "Final.", "Draft.", "Final."])
+    agent = make_agent(model, **{place: [Nagging(**marks)]}, checkpointer=InMemorySaver())
+    for _ in range(2):
+        agent.invoke(say("Where is the zebra crossing?"), run_config())
+    for before, after in ((0, 1), (2, 3)):
+        first, second = model.calls[before].messages, model.calls[after].messages
+        assert [message.content for message in second[: len(first)]] == [message.content for message in first]
+        assert "4711" in first[-1].text
+        assert second[-1].text == "Is that all?"
+    reply = [("assistant", "Draft."), ("assistant", "Final.")]
+    assert turns(store) == [("user", "Where is the zebra crossing?"), *reply] * 2
+
+
 class Guard(AgentMiddleware):
     """Ends a run before the model is called."""
 
