@@ -152,6 +152,9 @@ def test_what_cannot_be_built_is_told_at_once(store: MarkdownStore, tmp_path: Pa
             MemoryRetriever(store, k=k)  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="1 or more"):
         MemoryRetriever(store, config=WORDS).invoke("tea", ALICE, k=0)
+    for scope in ("alice", {"user_id": "alice"}, (), ("memories", 3), 5):
+        with pytest.raises(ConfigError, match="Scope"):
+            MemoryRetriever(store, scope, config=WORDS)  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="no-such-folder"):
         MemoryRetriever(store, config=WORDS.replace(reranker="./no-such-folder"))
     with pytest.raises(TypeError, match="top_k"):
@@ -266,13 +269,16 @@ async def test_callbacks_are_told_once(store: MarkdownStore, way: str, handler: 
     if way == "invoke" and handler is _HeardAsync:
         pytest.skip("sync runs know sync handlers")
     heard = handler()
-    retriever = MemoryRetriever(store, config=WORDS, tags=["mine"], metadata={"part": "memory"})
+    model = ScriptedChatModel(then={"scores": [{"id": number, "score": 5} for number in range(20)]})
+    retriever = MemoryRetriever(store, config=WORDS, tags=["mine"], metadata={"part": "memory"}, reranker=model)
     found = await _asked(retriever, way, "tea", {**ALICE, "callbacks": [heard], "tags": ["run"]})
     (start, (name, query, tags, metadata)), end = heard.events
     assert (start, name, query, set(tags)) == ("start", "MemoryRetriever", "tea", {"mine", "run"})
     assert metadata["part"] == "memory"
     assert metadata["ls_retriever_name"] == "memory"
     assert end == ("end", len(found))
+    assert found
+    assert len(model.calls) == 1
     heard.events.clear()
     with pytest.raises(MissingIdentityError):
         await _asked(retriever, way, "tea", {"callbacks": [heard]})

@@ -18,8 +18,10 @@ from langgraph.store.base import BaseStore
 from typing_extensions import TypedDict
 
 from langmem_plus.config import ENDLESS, MemoryConfig
+from langmem_plus.errors import ConfigError
 from langmem_plus.graph.parents import RecallGraph, aware
 from langmem_plus.providers import make_chat_model, make_reranker, make_token_encoder
+from langmem_plus.providers.rerank import RerankerSpec
 from langmem_plus.recall.inject import inject_node
 from langmem_plus.recall.mmr import mmr_node
 from langmem_plus.recall.plan import plan_node
@@ -31,7 +33,8 @@ from langmem_plus.remember.extract import extract_node
 from langmem_plus.remember.reconcile import reconcile_node
 from langmem_plus.remember.record import record_node
 from langmem_plus.remember.summarize import summarize_node
-from langmem_plus.services import Reranker, Services, Template, Update
+from langmem_plus.services import Services, Template, Update
+from langmem_plus.shown import shown
 from langmem_plus.state import MemoryState
 
 Node = Callable[[Services], Runnable[MemoryState, Update]]
@@ -94,20 +97,33 @@ def make_services(
     model: str | BaseChatModel | None = None,
     config: MemoryConfig | None = None,
     scope: Scope | Template | None = None,
-    reranker: Reranker | None = None,
+    reranker: RerankerSpec = None,
     clock: Callable[[], dt.datetime] = utc_now,
 ) -> Services:
     """Turn the arguments of a public function into what the nodes share."""
     config = MemoryConfig.of(config)
+    chat_model = make_chat_model(model or config.model, config)
     return Services(
         config=config,
         store=store,
-        model=make_chat_model(model or config.model, config),
-        reranker=make_reranker(config.reranker if reranker is None else reranker, config),
+        model=chat_model,
+        reranker=make_reranker(config.reranker if reranker is None else reranker, config, chat_model),
         token_encoder=make_token_encoder(config),
-        scope=scope if scope is None or isinstance(scope, Scope) else tuple(scope),
+        scope=_checked_scope(scope),
         clock=clock,
     )
+
+
+def _checked_scope(scope: Any) -> Scope | Template | None:
+    if scope is None or isinstance(scope, Scope):
+        return scope
+    labels = list(scope) if isinstance(scope, list | tuple) else []  # of a text, each letter would be a label
+    if not labels or not all(isinstance(label, str) for label in labels):
+        raise ConfigError(
+            f"scope is {shown(scope)}: pass Scope(user_id), a namespace template such as "
+            '("memories", "{user_id}"), or None, which takes the user from the run.'
+        )
+    return tuple(labels)
 
 
 def stages(nodes: Sequence[tuple[str, Node]], services: Services) -> list[tuple[str, Runnable[MemoryState, Update]]]:
@@ -152,7 +168,7 @@ def create_recall_graph(
     store: BaseStore | None = None,
     config: MemoryConfig | None = None,
     scope: Scope | Template | None = None,
-    reranker: Reranker | None = None,
+    reranker: RerankerSpec = None,
 ) -> Graph:
     """A graph ``plan → retrieve → rerank → mmr → inject`` that turns messages into ``memory_context``.
 
@@ -163,7 +179,8 @@ def create_recall_graph(
         config: the settings; None reads them from the environment.
         scope: whose memory, when it is always the same; or a namespace template such as ``("memories", "{user_id}")``.
             None takes ``user_id``, ``space`` and ``thread_id`` from the run.
-        reranker: scores candidates in place of the one that the settings name.
+        reranker: scores candidates in place of the one that the settings name: a chat model or its name, a flashrank
+            folder, or a function of a query and texts.
     """
     return build_recall_graph(make_services(store=store, config=config, scope=scope, reranker=reranker))
 
