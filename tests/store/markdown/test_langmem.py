@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode
 from pydantic import BaseModel
 
+from langmem_plus import MemoryClient, MemoryConfig
 from langmem_plus.store import MarkdownStore
 from langmem_plus.testing import BagOfWordsEmbeddings, ScriptedChatModel
 
@@ -18,6 +21,7 @@ langmem = pytest.importorskip("langmem", reason="pip install langmem")
 NAMESPACE = ("memories", "{langgraph_user_id}")
 ALICE = ("memories", "alice")
 CONFIG: Any = {"configurable": {"langgraph_user_id": "alice"}}
+BOB: Any = {"configurable": {"langgraph_user_id": "bob"}}
 
 
 @pytest.fixture
@@ -84,3 +88,121 @@ def test_without_a_store_of_their_own_they_take_the_graphs(store: MarkdownStore)
     search = {"name": "search_memory", "args": {"query": "chess"}, "id": "2"}
     answer = graph.invoke({"messages": [AIMessage("", tool_calls=[search])]}, CONFIG)
     assert "I like chess" in answer["messages"][-1].text
+
+
+def texts(answer: str) -> list[str]:
+    """The contents in the search tool's answer, in its order."""
+    return [item["value"]["content"] for item in json.loads(answer)]
+
+
+def created(answer: str) -> str:
+    """The id in the manage tool's answer."""
+    found = re.fullmatch(r"created memory (\S+)", answer)
+    assert found
+    return found[1]
+
+
+def test_two_users_never_meet(store: MarkdownStore) -> None:
+    """One tool serves all of an agent's users; nobody finds, changes or deletes what is another's."""
+    manage = langmem.create_manage_memory_tool(NAMESPACE, store=store)
+    find = langmem.create_search_memory_tool(NAMESPACE, store=store)
+    id = created(manage.invoke({"content": "I like green tea", "action": "create"}, CONFIG))
+    manage.invoke({"content": "I like black tea", "action": "create"}, BOB)
+    assert texts(find.invoke({"query": "tea"}, CONFIG)) == ["I like green tea"]
+    assert texts(find.invoke({"query": "tea"}, BOB)) == ["I like black tea"]
+    manage.invoke({"id": id, "action": "delete"}, BOB)
+    assert texts(find.invoke({"query": "tea"}, CONFIG)) == ["I like green tea"]
+    assert sorted(store.list_namespaces()) == [ALICE, ("memories", "bob")]
+
+
+def test_templates_with_several_fields(store: MarkdownStore) -> None:
+    """Each is filled from the run; a search above them finds what is below."""
+    namespace = ("team", "{org}", "{langgraph_user_id}", "notes")
+    config: Any = {"configurable": {"org": "acme", "langgraph_user_id": "alice"}}
+    manage = langmem.create_manage_memory_tool(namespace, store=store)
+    manage.invoke({"content": "We write Go", "action": "create"}, config)
+    assert store.list_namespaces() == [("team", "acme", "alice", "notes")]
+    above = langmem.create_search_memory_tool(("team", "{org}"), store=store)
+    assert texts(above.invoke({"query": "which language? Go"}, config)) == ["We write Go"]
+
+
+class Profile(BaseModel):
+    """Who the user is."""
+
+    name: str
+    city: str
+
+
+def test_filters_pages_and_schemas_of_ones_own(store: MarkdownStore) -> None:
+    """A model's fields are stored as JSON; filters look into them, and pages follow one another."""
+    manage = langmem.create_manage_memory_tool(NAMESPACE, store=store, schema=Profile)
+    find = langmem.create_search_memory_tool(NAMESPACE, store=store, response_format="content_and_artifact")
+    people = [{"name": name, "city": city} for name, city in (("Ann", "Lyon"), ("Bo", "Lyon"), ("Cy", "Nice"))]
+    for person in people:
+        manage.invoke({"content": person, "action": "create"}, CONFIG)
+    call = {"name": "search_memory", "type": "tool_call", "id": "1"}
+    only = {"query": "Ann", "filter": {"content": {"name": "Ann", "city": "Lyon"}}}
+    (item,) = find.invoke({**call, "args": only}, CONFIG).artifact
+    assert item.value == {"content": people[0]}
+    pages = [{"query": "who is in Lyon", "limit": 2, "offset": offset} for offset in (0, 2)]
+    found = [item.key for page in pages for item in find.invoke({**call, "args": page}, CONFIG).artifact]
+    assert len(found) == len(set(found)) == 3
+
+
+async def test_updates_and_deletes_asynchronously(store: MarkdownStore) -> None:
+    """An update keeps the key and the time of creation, and is found by its new words; a delete is for good."""
+    manage = langmem.create_manage_memory_tool(NAMESPACE, store=store)
+    find = langmem.create_search_memory_tool(NAMESPACE, store=store)
+    id = created(await manage.ainvoke({"content": "I live in Lyon", "action": "create"}, CONFIG))
+    before = await store.aget(ALICE, id)
+    await manage.ainvoke({"id": id, "content": "I live in Grenoble", "action": "update"}, CONFIG)
+    after = await store.aget(ALICE, id)
+    assert before is not None
+    assert after is not None
+    assert (after.created_at, after.value) == (before.created_at, {"content": "I live in Grenoble"})
+    assert after.updated_at > before.updated_at
+    assert texts(await find.ainvoke({"query": "Grenoble"}, CONFIG)) == ["I live in Grenoble"]
+    await manage.ainvoke({"id": id, "action": "delete"}, CONFIG)
+    assert texts(await find.ainvoke({"query": "Grenoble"}, CONFIG)) == []
+
+
+async def test_the_store_managers_own_calls(store: MarkdownStore) -> None:
+    """get, put, search with a filter and delete, for each user; sync and async over the same files."""
+    model = ScriptedChatModel(then="")
+    manager = langmem.create_memory_store_manager(model, schemas=[Preference], namespace=NAMESPACE, store=store)
+    for key, drink in (("a", "green tea"), ("b", "coffee")):
+        value = {"kind": "Preference", "content": {"category": "drink", "preference": drink}}
+        manager.put(key, value, config=CONFIG)
+    await manager.aput("a", {"kind": "Preference", "content": {"category": "food", "preference": "rice"}}, config=BOB)
+    found = manager.search(query="green tea", limit=1, config=CONFIG)
+    assert [(item.key, item.value.preference) for item in found] == [("a", "green tea")]
+    coffee = {"content": {"category": "drink", "preference": "coffee"}}
+    assert [item.key for item in await manager.asearch(filter=coffee, config=CONFIG)] == ["b"]
+    manager.delete("a", config=CONFIG)
+    assert manager.get("a", config=CONFIG) is None
+    other = await manager.aget("a", config=BOB)
+    assert other is not None
+    assert other.value.preference == "rice"
+
+
+def test_what_they_wrote_moves_over(store: MarkdownStore) -> None:
+    """Both shapes, of each user, by one call; the tools go on beside it, and what they change is brought over next."""
+    manage = langmem.create_manage_memory_tool(NAMESPACE, store=store)
+    id = created(manage.invoke({"content": "My wife is called Anne", "action": "create"}, CONFIG))
+    manager = langmem.create_memory_store_manager(
+        ScriptedChatModel(script=[Preference(category="drink", preference="green tea"), ""], then=""),
+        schemas=[Preference],
+        namespace=NAMESPACE,
+        store=store,
+    )
+    manager.invoke({"messages": [{"role": "user", "content": "I like green tea"}]}, BOB)
+    with MemoryClient(store, config=MemoryConfig(embeddings="none")) as client:
+        assert client.import_store(store, namespace=NAMESPACE).users == {"alice": 1, "bob": 1}
+        (hit,) = client.search("what is my wife called?", user_id="alice")
+        assert (hit.text, hit.record.source_ids) == ("My wife is called Anne", [id])
+        (record,) = client.list(user_id="bob")
+        assert (record.metadata["kind"], record.metadata["preference"]) == ("Preference", "green tea")
+        manage.invoke({"id": id, "content": "My wife is called Marie", "action": "update"}, CONFIG)
+        report = client.import_store(store, namespace=NAMESPACE)
+        assert (report.updated, report.known, report.stored) == (1, 1, 0)
+        assert [record.text for record in client.list(user_id="alice")] == ["My wife is called Marie"]
