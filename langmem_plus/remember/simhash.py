@@ -122,11 +122,13 @@ def particulars(text: str) -> tuple[object, ...]:
 
 
 def near_duplicate(a: str, b: str, limit: int) -> bool:
-    """Whether the texts say the same in almost the same letters.
+    """Whether the texts say the same in almost the same letters; signs alone (🎉) are the same only as they stand.
 
     Args:
         a: a text.
         b: another one.
         limit: bits in which the fingerprints may differ.
     """
-    return particulars(a) == particulars(b) and distance(simhash(a), simhash(b)) <= limit
+    if particulars(a) != particulars(b) or distance(simhash(a), simhash(b)) > limit:
+        return False
+    return bool(normalise(a)) or a.strip() == b.strip()

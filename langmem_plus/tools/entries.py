@@ -6,7 +6,9 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from langmem_plus.config import MemoryConfig
 from langmem_plus.records import MemoryHit, MemoryRecord, format_time
+from langmem_plus.tokens import counter
 
 Entry = dict[str, Any]
 
@@ -16,10 +18,18 @@ def whole(record: MemoryRecord, namespace: Sequence[str], score: float | None = 
     return _entry(record, namespace, record.to_value(), score)
 
 
-def brief(record: MemoryRecord, namespace: Sequence[str], score: float | None = None) -> Entry:
-    """A record as a model reads it: what it says, whose words it is, when it was said, and whether it is pinned."""
+def brief(record: MemoryRecord, namespace: Sequence[str], config: MemoryConfig, score: float | None = None) -> Entry:
+    """A record as a model reads it: what it says, whose words it is, when it was said, and whether it is pinned.
+
+    One that is longer than all memories of a prompt may be is cut, and says so: a pasted book mustn't fill the context.
+    """
+    content, tokens = record.metadata.get("content") or record.text, counter(config)
+    limit = config.memories_max_tokens or config.max_prompt_tokens
+    text = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
+    clipped = tokens.clip(text, limit)
     said = {
-        "content": record.metadata.get("content") or record.text,
+        "content": content if clipped == text else clipped,
+        "clipped": clipped != text,
         "role": record.role,
         "speaker": record.metadata.get("name"),
         "said_at": format_time(record.said_at),
@@ -40,10 +50,11 @@ def _entry(record: MemoryRecord, namespace: Sequence[str], value: dict[str, Any]
     }
 
 
-def of_hits(hits: Sequence[MemoryHit]) -> tuple[str, list[Entry]]:
+def of_hits(hits: Sequence[MemoryHit], config: MemoryConfig) -> tuple[str, list[Entry]]:
     """The text for a model, and the entries for a program."""
     scored = [(hit.record, hit.namespace, hit.scores.get("total")) for hit in hits]
-    return written([brief(*each) for each in scored]), [whole(*each) for each in scored]
+    told = [brief(record, namespace, config, score) for record, namespace, score in scored]
+    return written(told), [whole(*each) for each in scored]
 
 
 def written(entries: Sequence[Entry]) -> str:

@@ -31,6 +31,7 @@ from langmem_plus.records import Scope
 from langmem_plus.remember.steps import Steps, arun_steps, run_steps
 from langmem_plus.services import Services, current_runtime, find_identity
 from langmem_plus.shown import shown
+from langmem_plus.tokens import aprepare
 
 logger = logging.getLogger(__name__)
 
@@ -145,6 +146,11 @@ def tool_services(namespace: Namespace, store: BaseStore | None, config: MemoryC
             raise ConfigError(
                 f'namespace is {shown(namespace)}: give labels such as ("memories", "{{user_id}}"), a Scope, or None.'
             )
+        if any(mark in label for label in labels for mark in ".\0"):
+            raise ConfigError(
+                f"namespace is {shown(namespace)}: LangGraph allows no dot in a label. Write a field in braces, such "
+                "as {user_id}: what fills it may be any text."
+            )
         scope = tuple(labels)
     return make_services(store=store, config=config, scope=scope)
 
@@ -244,6 +250,7 @@ def stepping_tool(
             return incognito
         with answering(services, call_id):
             todo, store = prepare(config, call_id, given)
+            await aprepare(services.config)
             return await arun_steps(todo, services, store)
 
     return MemoryTool(

@@ -170,7 +170,7 @@ def list_steps(call: Call, given: dict[str, Any]) -> Steps[str]:
         records = yield from _listed(call, namespace, given["role"])
         found += [(record, namespace) for record in records]
     found.sort(key=lambda each: (each[0].said_at, each[0].created_at, each[0].id), reverse=True)
-    page = [brief(record, namespace) for record, namespace in found[offset:end]]
+    page = [brief(record, namespace, call.services.config) for record, namespace in found[offset:end]]
     return written(page) if page else NO_MORE if offset else NOTHING_STORED
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from typing import Annotated, Any, Literal, TypeAlias
 
 from langchain_core.runnables import RunnableConfig
@@ -12,7 +12,9 @@ from pydantic import Field
 
 from langmem_plus.config import MemoryConfig
 from langmem_plus.recall import arecall, read_filter, recall
-from langmem_plus.records import MemoryHit, MemoryReport
+from langmem_plus.records import MemoryHit, MemoryReport, Scope
+from langmem_plus.services import Services
+from langmem_plus.tokens import aprepare
 from langmem_plus.tools.descriptions import (
     ARGUMENTS,
     INCOGNITO_READ,
@@ -36,9 +38,12 @@ from langmem_plus.tools.memory_tool import (
 
 MOST = 200  # results a page
 _GROWTH = 4
+_BOTH = "content_and_artifact"
 
 Found: TypeAlias = tuple[list[MemoryHit], MemoryReport]
 Answer: TypeAlias = str | tuple[str, list[Entry]]
+Search: TypeAlias = Callable[..., Answer]
+AsyncSearch: TypeAlias = Callable[..., Awaitable[Answer]]
 
 
 class SearchArguments(Arguments):
@@ -77,11 +82,63 @@ def pages(limit: int, offset: int, fetch_k: int) -> Generator[int, Found, list[M
         width, before = width * _GROWTH, candidates
 
 
-def _answer(hits: Sequence[MemoryHit], offset: int, response_format: str) -> Answer:
-    text, entries = of_hits(hits)
+def _answer(hits: Sequence[MemoryHit], offset: int, response_format: str, config: MemoryConfig) -> Answer:
+    text, entries = of_hits(hits, config)
     if not hits:
         text = NO_MORE if offset else NOTHING_RELEVANT
-    return (text, entries) if response_format == "content_and_artifact" else text
+    return (text, entries) if response_format == _BOTH else text
+
+
+def _callables(services: Services, name: str, response_format: str) -> tuple[Search, AsyncSearch]:
+    """What the tool does, sync and async."""
+    incognito: Answer = (INCOGNITO_READ, []) if response_format == _BOTH else INCOGNITO_READ
+
+    def prepare(config: RunnableConfig, filter: Any, runtime: Any) -> tuple[Scope, dict[str, Any]]:
+        scope, _ = find_scope(services, config), check_store(services, name)
+        return scope, {"filter": read_filter(filter), "messages": seen_messages(runtime)}
+
+    def run(
+        query: str,
+        config: RunnableConfig,
+        limit: int = 10,
+        offset: int = 0,
+        filter: Mapping[str, Any] | None = None,
+        call_id: Annotated[str | None, InjectedToolArg] = None,
+        runtime: Annotated[Any, InjectedToolArg] = None,
+    ) -> Answer:
+        if services.is_incognito(config):
+            return incognito
+        with answering(services, call_id):
+            scope, told = prepare(config, filter, runtime)
+            count = next(steps := pages(limit, offset, services.config.fetch_k))
+            try:
+                while True:
+                    count = steps.send(recall(services, scope, query, k=count, **told))
+            except StopIteration as stop:
+                return _answer(stop.value, offset, response_format, services.config)
+
+    async def arun(
+        query: str,
+        config: RunnableConfig,
+        limit: int = 10,
+        offset: int = 0,
+        filter: Mapping[str, Any] | None = None,
+        call_id: Annotated[str | None, InjectedToolArg] = None,
+        runtime: Annotated[Any, InjectedToolArg] = None,
+    ) -> Answer:
+        if services.is_incognito(config):
+            return incognito
+        with answering(services, call_id):
+            scope, told = prepare(config, filter, runtime)
+            await aprepare(services.config)
+            count = next(steps := pages(limit, offset, services.config.fetch_k))
+            try:
+                while True:
+                    count = steps.send(await arecall(services, scope, query, k=count, **told))
+            except StopIteration as stop:
+                return _answer(stop.value, offset, response_format, services.config)
+
+    return run, arun
 
 
 def create_search_memory_tool(
@@ -113,53 +170,7 @@ def create_search_memory_tool(
         ConfigError: the namespace or the store isn't one.
     """
     services = tool_services(namespace, store, config)
-    both = response_format == "content_and_artifact"
-    incognito: Answer = (INCOGNITO_READ, []) if both else INCOGNITO_READ
-
-    def run(
-        query: str,
-        config: RunnableConfig,
-        limit: int = 10,
-        offset: int = 0,
-        filter: Mapping[str, Any] | None = None,
-        call_id: Annotated[str | None, InjectedToolArg] = None,
-        runtime: Annotated[Any, InjectedToolArg] = None,
-    ) -> Answer:
-        if services.is_incognito(config):
-            return incognito
-        with answering(services, call_id):
-            scope, _ = find_scope(services, config), check_store(services, name)
-            told: dict[str, Any] = {"filter": read_filter(filter), "messages": seen_messages(runtime)}
-            steps = pages(limit, offset, services.config.fetch_k)
-            count = next(steps)
-            try:
-                while True:
-                    count = steps.send(recall(services, scope, query, k=count, **told))
-            except StopIteration as stop:
-                return _answer(stop.value, offset, response_format)
-
-    async def arun(
-        query: str,
-        config: RunnableConfig,
-        limit: int = 10,
-        offset: int = 0,
-        filter: Mapping[str, Any] | None = None,
-        call_id: Annotated[str | None, InjectedToolArg] = None,
-        runtime: Annotated[Any, InjectedToolArg] = None,
-    ) -> Answer:
-        if services.is_incognito(config):
-            return incognito
-        with answering(services, call_id):
-            scope, _ = find_scope(services, config), check_store(services, name)
-            told: dict[str, Any] = {"filter": read_filter(filter), "messages": seen_messages(runtime)}
-            steps = pages(limit, offset, services.config.fetch_k)
-            count = next(steps)
-            try:
-                while True:
-                    count = steps.send(await arecall(services, scope, query, k=count, **told))
-            except StopIteration as stop:
-                return _answer(stop.value, offset, response_format)
-
+    run, arun = _callables(services, name, response_format)
     return MemoryTool(
         name=name,
         description=describe_search(instructions).strip(),

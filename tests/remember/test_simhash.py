@@ -97,6 +97,12 @@ def test_a_denial_is_another_fact(word: str) -> None:
     assert not near_duplicate(LONG, f"{LONG} {word}", 64)
 
 
+@pytest.mark.parametrize(("a", "b", "same"), [("🎉", "🎊", False), ("🎉", " 🎉 ", True), ("...", "🎉", False)])
+def test_texts_without_words_are_the_same_only_as_they_stand(a: str, b: str, same: bool) -> None:
+    """They have no letters to be compared by."""
+    assert near_duplicate(a, b, LIMIT) == same
+
+
 @pytest.mark.timeout(30)
 @pytest.mark.parametrize("unit", ["\n ", "a", "a@", "A-", "0.", "a/", ".", "我"])
 def test_hostile_texts_are_compared_in_linear_time(unit: str) -> None:

@@ -81,6 +81,24 @@ class TestAnswer:
         assert keys(use(search, {"query": QUESTION}, alice)) == found
         assert len(found) == 10
 
+    def test_a_pasted_book_is_cut(self, store, ask, remember, records, alice) -> None:
+        """What is longer than all memories of a prompt says that it is cut; the artifact has it whole."""
+        config = MemoryConfig(embeddings="none", memories_max_tokens=50)
+        text = "Alice does like fruit. " * 2000
+        remember("book", text)
+        remember("fields", "Alice does like fruit", metadata={"content": {"fruit": ["apple"] * 900}})
+        remember("short", "Alice does like fruit from Rome")
+        tool = create_search_memory_tool(store=store, config=config, response_format="content_and_artifact")
+        message = ask(tool, "c1", alice, query="Does Alice like fruit?")
+        found = {entry["key"]: entry["value"] for entry in json.loads(message.content)}
+        assert {key: value.get("clipped", False) for key, value in found.items()} == {
+            "book": True,
+            "fields": True,
+            "short": False,
+        }
+        assert all(len(value["content"]) < 400 for value in found.values())
+        assert text in [entry["value"]["text"] for entry in message.artifact]
+
     def test_own_scripts(self, search, use, remember, alice) -> None:
         """What was said in Chinese comes back in Chinese, not escaped."""
         remember("tea", "我喜欢喝绿茶")

@@ -242,7 +242,9 @@ def _alice() -> dict[str, Any]:
 
 
 class TestWrongArguments:
-    @pytest.mark.parametrize("namespace", [(), ("",), ("memories", ""), ("memories", 7), 7, {"a": "b"}], ids=repr)
+    @pytest.mark.parametrize(
+        "namespace", [(), ("",), ("memories", ""), ("memories", 7), 7, {"a": "b"}, ("memories", "a@x.org")], ids=repr
+    )
     def test_no_namespace(self, namespace) -> None:
         """What isn't one is refused when the tool is made."""
         for make in (create_manage_memory_tool, create_search_memory_tool, create_pin_memory_tool):
