@@ -89,13 +89,16 @@ def _answer(hits: Sequence[MemoryHit], offset: int, response_format: str, config
     return (text, entries) if response_format == _BOTH else text
 
 
+def _wanted(
+    services: Services, name: str, config: RunnableConfig, filter: Any, runtime: Any
+) -> tuple[Scope, dict[str, Any]]:
+    scope, _ = find_scope(services, config), check_store(services, name)
+    return scope, {"filter": read_filter(filter), "messages": seen_messages(runtime)}
+
+
 def _callables(services: Services, name: str, response_format: str) -> tuple[Search, AsyncSearch]:
     """What the tool does, sync and async."""
     incognito: Answer = (INCOGNITO_READ, []) if response_format == _BOTH else INCOGNITO_READ
-
-    def prepare(config: RunnableConfig, filter: Any, runtime: Any) -> tuple[Scope, dict[str, Any]]:
-        scope, _ = find_scope(services, config), check_store(services, name)
-        return scope, {"filter": read_filter(filter), "messages": seen_messages(runtime)}
 
     def run(
         query: str,
@@ -109,7 +112,7 @@ def _callables(services: Services, name: str, response_format: str) -> tuple[Sea
         if services.is_incognito(config):
             return incognito
         with answering(services, call_id):
-            scope, told = prepare(config, filter, runtime)
+            scope, told = _wanted(services, name, config, filter, runtime)
             count = next(steps := pages(limit, offset, services.config.fetch_k))
             try:
                 while True:
@@ -129,7 +132,7 @@ def _callables(services: Services, name: str, response_format: str) -> tuple[Sea
         if services.is_incognito(config):
             return incognito
         with answering(services, call_id):
-            scope, told = prepare(config, filter, runtime)
+            scope, told = _wanted(services, name, config, filter, runtime)
             await aprepare(services.config)
             count = next(steps := pages(limit, offset, services.config.fetch_k))
             try:
