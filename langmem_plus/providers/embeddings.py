@@ -7,10 +7,10 @@ import functools
 import importlib
 import os
 import threading
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from langchain_core.embeddings import Embeddings
 from langgraph.store.base.embed import AEmbeddingsFunc, EmbeddingsFunc, EmbeddingsLambda
@@ -21,8 +21,10 @@ from langmem_plus.providers.minilm import LocalEmbeddings, ModelFiles, find_chro
 from langmem_plus.providers.onnx_runtime import missing_packages
 from langmem_plus.providers.steps import step_down
 from langmem_plus.providers.threads import in_thread
+from langmem_plus.providers.too_long import is_too_long
 from langmem_plus.tokens import counter
 
+Vectors = TypeVar("Vectors")
 EmbeddingsSpec: TypeAlias = str | Path | Embeddings | EmbeddingsFunc | AEmbeddingsFunc | None
 
 WORDS_ALONE = "searching by words alone"
@@ -30,6 +32,8 @@ INSTALL_LOCAL = "Run: pip install 'langmem-plus[local]'"
 # OpenAI's embedding models read 8,191 tokens of a vocabulary that is older than the one counted here, and that needs
 # up to a third more tokens for the same text.
 OPENAI_MAX_TOKENS = 6_000
+# Servers of one's own may read far less: half as much is tried until it fits, but no less than a few sentences.
+FEWEST_TOKENS = 64
 # What sets one embedder of a class apart from another.
 _IDENTIFYING = (
     "model",
@@ -186,16 +190,28 @@ class NamedEmbeddings(Embeddings):
         self._lock = threading.Lock()
         self._resolved: Embeddings | None = None
         self._clips = False
+        self._limit = OPENAI_MAX_TOKENS
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         """The vectors of the texts."""
         inner = self.resolve()
-        return inner.embed_documents(self._readable(texts))
+        return self._shorter(lambda: inner.embed_documents(self._readable(texts)))
 
     def embed_query(self, text: str) -> list[float]:
         """The vector of a question."""
         inner = self.resolve()
-        return inner.embed_query(self._readable([text])[0])
+        return self._shorter(lambda: inner.embed_query(self._readable([text])[0]))
+
+    def _shorter(self, embed: Callable[[], Vectors]) -> Vectors:
+        """What ``embed`` gives, with texts that are cut as short as the server wants them; that is remembered."""
+        while True:
+            limit = self._limit
+            try:
+                return embed()
+            except Exception as error:
+                if not self._clips or limit <= FEWEST_TOKENS or not is_too_long(error):
+                    raise
+                self._limit = min(self._limit, max(limit // 2, FEWEST_TOKENS))
 
     async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
         """The vectors of the texts, in any loop."""
@@ -249,9 +265,7 @@ class NamedEmbeddings(Embeddings):
         """The texts as the provider takes them: OpenAI refuses empty ones, and ones that are too long."""
         if not self._clips:
             return list(texts)
-        found = counter(self._config)
+        found, limit = counter(self._config), self._limit
         # A token has at least one byte, so most texts needn't be counted.
-        long = [len(text.encode("utf-8", errors="replace")) > OPENAI_MAX_TOKENS for text in texts]
-        return [
-            (found.clip(text, OPENAI_MAX_TOKENS) if cut else text) or " " for text, cut in zip(texts, long, strict=True)
-        ]
+        long = [len(text.encode("utf-8", errors="replace")) > limit for text in texts]
+        return [(found.clip(text, limit) if cut else text) or " " for text, cut in zip(texts, long, strict=True)]

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 
 from langmem_plus.errors import LangMemPlusError
+from langmem_plus.providers.too_long import http_status, is_too_long
 
 _REFUSED = (ValueError, TypeError, LookupError, ArithmeticError, AssertionError)
 _DOWN = (OSError, ImportError, LangMemPlusError)
-# HTTP: bad request, content too large, not processable. Every other status tells of the server, its load or the key.
+# HTTP: bad request, content too large, not processable. Every other status tells of the server, its load or the key,
+# unless its message tells of a length.
 _REFUSED_STATUS = (400, 413, 422)
 # Providers have errors of their own for what Python calls a ConnectionError or a TimeoutError.
 _DOWN_NAMES = ("timeout", "connect", "ratelimit", "auth", "unavailable")
@@ -36,9 +38,9 @@ def as_failure(error: BaseException) -> Exception:
 
 def is_outage(error: BaseException) -> bool:
     """Whether the embedder can't be reached, or can't answer anything: another text would fare no better."""
-    status = _status(error)
+    status = http_status(error)
     if status is not None:
-        return status not in _REFUSED_STATUS
+        return status not in _REFUSED_STATUS and not is_too_long(error)
     name = type(error).__name__.lower()
     return isinstance(error, _DOWN) or any(part in name for part in _DOWN_NAMES)
 
@@ -47,13 +49,4 @@ def is_refusal(error: BaseException) -> bool:
     """Whether the embedder says that it can't read this text. Neither this nor an outage: nobody can tell."""
     if is_outage(error):
         return False
-    return _status(error) in _REFUSED_STATUS or isinstance(error, _REFUSED)
-
-
-def _status(error: BaseException) -> int | None:
-    """The HTTP status that the clients of most providers carry in their errors."""
-    for holder in (error, getattr(error, "response", None)):
-        status = getattr(holder, "status_code", None)
-        if isinstance(status, int):
-            return status
-    return None
+    return http_status(error) in _REFUSED_STATUS or isinstance(error, _REFUSED) or is_too_long(error)

@@ -285,6 +285,45 @@ async def test_a_server_is_sent_texts(by: str, monkeypatch: pytest.MonkeyPatch) 
         assert 0 < counter().count(sent[3][1]) <= OPENAI_MAX_TOKENS
 
 
+class ShortSighted(BagOfWordsEmbeddings):
+    """Reads so many words of a text and no more, as a server whose batch is small."""
+
+    words = 300
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        """One unit vector a text, unless one of them is too long."""
+        longest = max(len(text.split()) for text in texts)
+        if longest > self.words:
+            raise RuntimeError(f"input ({longest} tokens) is too large to process. increase the physical batch size")
+        return super().embed_documents(texts)
+
+
+def test_a_server_that_reads_less_gets_shorter_texts() -> None:
+    """A long text takes no other's vector, and gets one itself, of its beginning; what the server reads is found out
+    once."""
+    inner = ShortSighted()
+    with LoopbackServer(embeddings=inner) as server:
+        found = made("openai:any", base_url=server.base_url)
+        assert found is not None
+        vectors = found.embed_documents(["tea", "word " * 20_000, "milk"])
+        assert vectors[1] == pytest.approx(inner.embed_query("word"), abs=1e-6) and len(vectors) == 3
+        asked = len(server.requests)
+        found.embed_query("word " * 20_000)
+        assert len(server.requests) == asked + 1
+
+
+def test_a_server_that_finds_everything_too_long_is_believed() -> None:
+    """After some tries with less, its error is raised, which says what is wrong."""
+    inner = ShortSighted()
+    inner.words = 0
+    with LoopbackServer(embeddings=inner) as server:
+        found = made("openai:any", base_url=server.base_url)
+        assert found is not None
+        with pytest.raises(Exception, match="too large to process"):
+            found.embed_documents(["tea"])
+        assert len(server.requests) < 10
+
+
 def test_a_server_that_hangs_is_waited_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """For as long as the settings say, not for the client's ten minutes, three times over."""
     monkeypatch.setenv("OPENAI_API_KEY", "x")

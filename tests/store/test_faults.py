@@ -9,9 +9,11 @@ import pytest
 from langmem_plus.errors import ConfigError
 from langmem_plus.store.faults import is_outage, is_refusal
 
+TOO_LARGE = "input (3002 tokens) is too large to process. increase the physical batch size (current batch size: 512)"
 
-def _status(status: int, *, on_response: bool = False) -> Exception:
-    error = ValueError(f"status {status}")
+
+def _status(status: int, said: str = "", *, on_response: bool = False) -> Exception:
+    error = ValueError(f"status {status} {said}")
     holder = SimpleNamespace(status_code=status)
     vars(error).update({"response": holder} if on_response else vars(holder))
     return error
@@ -37,7 +39,10 @@ def test_an_outage_is_told_by_its_kind_or_status(error: Exception) -> None:
 
 @pytest.mark.parametrize(
     "error",
-    [ValueError(), TypeError(), IndexError(), KeyError(), _status(400), _status(413, on_response=True)],
+    [
+        *(ValueError(), TypeError(), IndexError(), KeyError(), _status(400), _status(413, on_response=True)),
+        _status(500, TOO_LARGE),
+    ],
     ids=repr,
 )
 def test_a_refusal_is_told_by_its_kind_or_status(error: Exception) -> None:
