@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from langchain_core.messages import BaseMessage
 
 from langmem_plus.recall.answerable import SEARCHED
+from langmem_plus.recall.filters import Filter, RecordFilter, read_filter
 from langmem_plus.recall.inject import apply_context, build_context, clip_tail, inject_node, strip_context
 from langmem_plus.recall.mmr import akeep_scores, keep_scores, max_marginal_relevance, mmr_node, select
 from langmem_plus.recall.plan import plan_node
@@ -29,6 +30,8 @@ from langmem_plus.records import MemoryHit, MemoryReport, Scope
 from langmem_plus.services import Services
 
 __all__ = [
+    "Filter",
+    "RecordFilter",
     "apply_context",
     "arecall",
     "aretrieve",
@@ -38,6 +41,7 @@ __all__ = [
     "max_marginal_relevance",
     "mmr_node",
     "plan_node",
+    "read_filter",
     "read_item",
     "recall",
     "rerank_node",
@@ -47,7 +51,13 @@ __all__ = [
 
 
 def recall(
-    services: Services, scope: Scope, query: str, *, k: int | None = None, messages: Sequence[BaseMessage] = ()
+    services: Services,
+    scope: Scope,
+    query: str,
+    *,
+    k: int | None = None,
+    messages: Sequence[BaseMessage] = (),
+    filter: Filter | RecordFilter | None = None,
 ) -> tuple[list[MemoryHit], MemoryReport]:
     """The memories that answer a query, best first, and why each was chosen or dropped: retrieve, rerank, mmr. Somebody
     searches and looks at what is found, so more is let through than into a prompt.
@@ -58,8 +68,14 @@ def recall(
         query: the words to search by.
         k: how many at most; None takes ``top_k``.
         messages: messages that the caller sees anyway; turns made of them are left out.
+        filter: what they must meet, as `filters` says; it is exact, however rare what it asks for is.
+
+    Raises:
+        InvalidValueError: the filter can't be read; nothing was searched.
     """
-    hits, report = _retrieve(services, scope, query, limit=_candidates(services, k), messages=messages)
+    hits, report = _retrieve(
+        services, scope, query, limit=_candidates(services, k), messages=messages, filter=read_filter(filter)
+    )
     ranked, reranked = rerank_with(services, query, hits, least=SEARCHED)
     chosen, selected = select(ranked, services.config, k, documents_apart=False)
     selected.warnings += keep_scores(services, chosen)
@@ -67,10 +83,18 @@ def recall(
 
 
 async def arecall(
-    services: Services, scope: Scope, query: str, *, k: int | None = None, messages: Sequence[BaseMessage] = ()
+    services: Services,
+    scope: Scope,
+    query: str,
+    *,
+    k: int | None = None,
+    messages: Sequence[BaseMessage] = (),
+    filter: Filter | RecordFilter | None = None,
 ) -> tuple[list[MemoryHit], MemoryReport]:
     """As `recall`."""
-    hits, report = await aretrieve(services, scope, query, limit=_candidates(services, k), messages=messages)
+    hits, report = await aretrieve(
+        services, scope, query, limit=_candidates(services, k), messages=messages, filter=read_filter(filter)
+    )
     ranked, reranked = await arerank_with(services, query, hits, least=SEARCHED)
     chosen, selected = select(ranked, services.config, k, documents_apart=False)
     selected.warnings += await akeep_scores(services, chosen)

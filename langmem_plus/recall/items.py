@@ -16,7 +16,10 @@ from pydantic import ValidationError
 from langmem_plus.config import MemoryConfig
 from langmem_plus.messages import message_text
 from langmem_plus.recall.cues import is_question, normalise
+from langmem_plus.recall.filters import RecordFilter
+from langmem_plus.recall.made import make_choice, make_hit
 from langmem_plus.recall.overlap import coverage, spoken
+from langmem_plus.recall.own import own_record
 from langmem_plus.records import FORGOTTEN, ROLES, TURN_ROLES, Choice, MemoryHit, MemoryRecord, MemoryReport, Scope
 from langmem_plus.text import tokens
 
@@ -47,6 +50,7 @@ class Wanted:
         messages: the messages that the model sees anyway; turns made of them are left out.
         list_archives: fetch the newest archived conversations whatever they say.
         search: False fetches the thread's summary alone.
+        filter: what else a record must meet.
     """
 
     scope: Scope
@@ -59,16 +63,18 @@ class Wanted:
     messages: Sequence[BaseMessage] = ()
     list_archives: bool = False
     search: bool = True
+    filter: RecordFilter | None = None
 
 
 @dataclass
 class Found:
-    """What came back, as it is read, by its place in the store: hits, facts that were replaced, and why other items are
-    none.
+    """What came back, as it is read, by its place in the store: hits, facts that were replaced, those in force that a
+    filter leaves out, and why other items are none.
     """
 
     hits: dict[Place, MemoryHit] = field(default_factory=dict)
     replaced: list[MemoryHit] = field(default_factory=list)
+    unasked: list[MemoryHit] = field(default_factory=list)
     left_out: dict[Place, str] = field(default_factory=dict)
     choices: dict[Place, Choice] = field(default_factory=dict)
 
@@ -79,6 +85,9 @@ def read_item(item: Item, scope: Scope) -> MemoryRecord | None:
     Our own values are read whole. Of others the text is taken from ``text`` or ``content`` (also nested, as langmem
     writes it), and those fields that fit a record; what doesn't fit is left out.
     """
+    record = own_record(item.key, item.value)
+    if record is not None:
+        return record
     text = find_text(item.value)
     if text is None:
         return None
@@ -132,16 +141,20 @@ def read_items(wanted: Wanted, items: Sequence[SearchItem], found: Found) -> int
         if record is None or reason:
             found.left_out[place] = reason or "unreadable"
             if record is not None and record.role == "memory" and record.status == "superseded":
-                found.replaced.append(MemoryHit(record=record, namespace=item.namespace, scores=_scores(item)))
+                found.replaced.append(make_hit(record, place[0], _scores(item)))
+            if record is not None and record.role == "memory" and reason == "filtered":
+                found.unasked.append(MemoryHit(record=record, namespace=item.namespace))
             if record is not None and reason == "in_window":
                 said = "it still stands in the conversation"
-                found.choices[place] = Choice(id=record.id, text=record.text, kept=False, reason=said)
+                found.choices[place] = make_choice(record, said, kept=False)
             continue
+        if wanted.filter is not None and usable >= wanted.limit and item.score is not None:
+            break  # the best of what the filter leaves are read
         usable += 1
         scores, known = _scores(item), found.hits.get(place)
         if known is None or scores.get("store", -1.0) > known.scores.get("store", -1.0):
-            given = {name: getattr(item, name, None) for name in ("vector", "bits")}
-            found.hits[place] = MemoryHit(record=record, namespace=item.namespace, scores=scores, **given)
+            vector, bits = getattr(item, "vector", None), getattr(item, "bits", None)
+            found.hits[place] = make_hit(record, place[0], scores, vector, bits)
     return usable
 
 
@@ -159,12 +172,16 @@ def _objection(record: MemoryRecord | None, wanted: Wanted, window: Window) -> s
         return "out_of_scope"
     if record.role == "user" and is_question(record.text) and normalise(record.text) == normalise(wanted.query):
         return "same_question"  # asked before: it is nearest to itself, and answers nothing
-    return "in_window" if _is_seen(record, wanted, window) else None
+    if _is_seen(record, wanted, window):
+        return "in_window"
+    return "filtered" if wanted.filter is not None and not wanted.filter.matches(record) else None
 
 
 def _scores(item: SearchItem) -> dict[str, float]:
     legs = {str(name): float(value) for name, value in (getattr(item, "scores", None) or {}).items()}
-    return legs if item.score is None else {**legs, "store": float(item.score)}
+    if item.score is not None:
+        legs["store"] = float(item.score)
+    return legs
 
 
 def _in_scope(record: MemoryRecord, wanted: Wanted) -> bool:
@@ -180,12 +197,16 @@ def _window(messages: Sequence[BaseMessage]) -> Window:
 
 def _is_seen(record: MemoryRecord, wanted: Wanted, window: Window) -> bool:
     """Whether the model sees these words anyway, or the caller asked to leave them out."""
+    is_turn = record.role in TURN_ROLES
+    same_thread = is_turn and record.thread_id == wanted.scope.thread_id
+    if not (same_thread or wanted.exclude_ids):
+        return False
     origins = {record.id}
-    if record.role in TURN_ROLES:
+    if is_turn:
         origins.update(record.source_ids, {str(record.metadata.get("message_id"))})
     if not wanted.exclude_ids.isdisjoint(origins):
         return True
-    if record.role not in TURN_ROLES or record.thread_id != wanted.scope.thread_id:
+    if not same_thread:
         return False
     ids, texts = window
     return (record.role, record.text.strip()) in texts or not ids.isdisjoint(origins)
@@ -194,7 +215,7 @@ def _is_seen(record: MemoryRecord, wanted: Wanted, window: Window) -> bool:
 def choose(wanted: Wanted, found: Found) -> tuple[list[MemoryHit], MemoryReport]:
     """The candidates of all searches, each once, at most ``limit`` a namespace; a store that ranked nothing is ranked
     by the words that query and memory share."""
-    hits, outdated = without_outdated(wanted.query, list(found.hits.values()), found.replaced)
+    hits, outdated = without_outdated(wanted.query, list(found.hits.values()), found.replaced, found.unasked)
     unranked = [hit for hit in hits if "store" not in hit.scores and "coverage" not in hit.scores]
     query = set(tokens(wanted.query))
     for hit in unranked if query else ():
@@ -208,17 +229,17 @@ def choose(wanted: Wanted, found: Found) -> tuple[list[MemoryHit], MemoryReport]
 
 
 def without_outdated(
-    query: str, hits: Sequence[MemoryHit], replaced: Sequence[MemoryHit]
+    query: str, hits: Sequence[MemoryHit], replaced: Sequence[MemoryHit], others: Sequence[MemoryHit] = ()
 ) -> tuple[list[MemoryHit], list[Choice]]:
     """A turn is left out where the fact drawn from it that answers the query best was replaced since; and so is a reply
     that repeated such a fact before it was replaced ("You live in Lyon.").
 
     Turns are verbatim and stay as they were said; without this, what was corrected comes back through them. A turn that
-    says more about the query than the replaced fact does stays.
+    says more about the query than the replaced fact does stays. ``others`` are facts that hold and weren't asked for.
     """
     wanted = set(tokens(query))
     sources = {source: fact for fact in replaced for source in fact.record.source_ids}
-    successors = _successors(hits, replaced)
+    successors = _successors([*hits, *others], replaced)
     kept: list[MemoryHit] = []
     outdated: list[Choice] = []
     for hit in hits:
@@ -227,7 +248,7 @@ def without_outdated(
             fact = next((old for old, new in successors if _restates(wanted, hit, old.record, new)), None)
         if fact is not None:
             reason = f"what it says was replaced: {fact.record.replaced_by or fact.record.id}"
-            outdated.append(Choice(id=hit.record.id, text=hit.record.text, kept=False, reason=reason))
+            outdated.append(make_choice(hit.record, reason, kept=False))
         else:
             kept.append(hit)
     return kept, outdated

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias, runtime_checkable
@@ -10,6 +11,7 @@ from langchain_core.messages import BaseMessage
 from langchain_core.runnables import Runnable, RunnableConfig
 from langgraph.store.base import BaseStore, GetOp, Item, Op, Result, SearchItem, SearchOp
 
+from langmem_plus.recall.filters import RecordFilter
 from langmem_plus.recall.items import Found, Wanted, choose, read_item, read_items
 from langmem_plus.recall.plan import plan_messages
 from langmem_plus.recall.query import bounded, current_text
@@ -24,6 +26,11 @@ Answer: TypeAlias = tuple[list[MemoryHit], Item | None, MemoryReport]
 
 # A page of a search that must be read further is so many times as long as the one before.
 _GROWTH = 4
+# So many times as long at most where a filter left too little of it.
+_FILTERED_GROWTH = 8
+_EVERYTHING = 2**31 - 1  # a limit that no namespace reaches and that every database takes
+# What an exact store is asked for where a filter can't be told it: with a condition, it ranks without a bound.
+_UNBOUNDED: dict[str, Any] = {"role": {"$ne": "summary"}}
 _FACTS_AND_TURNS = frozenset({"memory", "user", "assistant"})
 
 
@@ -69,7 +76,7 @@ class _Page:
     is_ranked: bool
 
 
-def _next_op(wanted: Wanted, page: _Page, usable: int) -> SearchOp | None:
+def _next_op(wanted: Wanted, page: _Page, usable: int, *, exact: bool = False) -> SearchOp | None:
     """The search to run next, because a full answer left too little to choose from.
 
     A store that can't rank gives an arbitrary page: more of it is read, and ranked here. Where namespaces below this
@@ -80,10 +87,14 @@ def _next_op(wanted: Wanted, page: _Page, usable: int) -> SearchOp | None:
         wanted: what is recalled.
         page: the last answer.
         usable: the items that can be recalled, over all pages of this search.
+        exact: whether the store searches a namespace exactly.
     """
     op, bound = page.op, max(wanted.limit, wanted.config.keyword_pool)
-    if page.items < op.limit:
+    if page.items < op.limit and not (wanted.filter and exact and _is_cut(op, page, wanted.config.keyword_pool)):
         return None
+    if wanted.filter is not None:
+        enough = wanted.limit if page.is_ranked else bound
+        return None if page.usable >= enough else _narrowed(op, wanted.filter, page.usable / enough, exact=exact)
     if op.query and not page.is_ranked:
         return op._replace(limit=bound) if bound > op.limit else None
     if page.own < page.items or op.offset:
@@ -96,6 +107,30 @@ def _next_op(wanted: Wanted, page: _Page, usable: int) -> SearchOp | None:
             force["role"] = {"$ne": "document"}
         return op._replace(filter={**force, **(op.filter or {})})
     return None
+
+
+def _narrowed(op: SearchOp, filter: RecordFilter, share: float, *, exact: bool) -> SearchOp | None:
+    """The search to run where a filter left too little: with what the store can tell of it, then for more and more.
+
+    Each is read from its beginning, so the last one is the namespace in one state, whatever is written meanwhile.
+
+    Args:
+        op: the last search.
+        filter: the conditions.
+        share: of what was wanted, how much was found.
+        exact: whether the store searches a namespace exactly.
+    """
+    told = {**(_UNBOUNDED if exact else {}), **filter.pushed, **(op.filter or {})}
+    growth = min(max(2, math.ceil(1.5 / share)), _FILTERED_GROWTH) if share else _FILTERED_GROWTH
+    limit = min(growth * op.limit, _EVERYTHING)
+    if told != (op.filter or {}):
+        return op._replace(filter=told, limit=op.limit if filter.pushed else limit)
+    return op._replace(limit=limit) if op.limit < _EVERYTHING else None
+
+
+def _is_cut(op: SearchOp, page: _Page, pool: int) -> bool:
+    """Whether a store that ranks so many keyword matches may hold more: with a condition, it ranks all."""
+    return bool(op.query) and not op.filter and page.items >= pool
 
 
 def _asks_for_force(op: SearchOp) -> bool:
@@ -113,6 +148,7 @@ def _fetching(store: BaseStore, wanted: Wanted, summary: bool) -> Generator[list
     with_summary = summary and wanted.scope.thread_id is not None
     ops: list[Op] = [GetOp(wanted.scope.namespace, summary_key(wanted.scope))] if with_summary else []
     searches = first_ops(wanted) if wanted.search else []
+    exact = isinstance(store, SearchesExactly)
     if isinstance(store, SearchesExactly):
         searches = [store.exactly(op) for op in searches]
     results: Sequence[Any] = yield [*ops, *searches]
@@ -124,7 +160,7 @@ def _fetching(store: BaseStore, wanted: Wanted, summary: bool) -> Generator[list
         for (number, op), items in zip(asked, results, strict=True):
             page = _read_page(wanted, op, items, found)
             usable[number] += page.usable
-            if following := _next_op(wanted, page, usable[number]):
+            if following := _next_op(wanted, page, usable[number], exact=exact):
                 again.append((number, following))
         asked = again
         if asked:
@@ -155,6 +191,19 @@ async def afetch(store: BaseStore, wanted: Wanted, *, summary: bool = False) -> 
         return stop.value  # type: ignore[no-any-return]
 
 
+def _asked(
+    services: Services,
+    scope: Scope,
+    query: str,
+    limit: int,
+    exclude_ids: frozenset[str],
+    messages: Sequence[BaseMessage],
+    filter: RecordFilter | None,
+) -> Wanted:
+    settings, now = services.config, services.clock()
+    return Wanted(scope, query, limit, settings, now, exclude_ids=exclude_ids, messages=messages, filter=filter)
+
+
 def retrieve(
     services: Services,
     scope: Scope,
@@ -163,6 +212,7 @@ def retrieve(
     limit: int,
     exclude_ids: frozenset[str] = frozenset(),
     messages: Sequence[BaseMessage] = (),
+    filter: RecordFilter | None = None,
 ) -> tuple[list[MemoryHit], MemoryReport]:
     """The candidates for a query in a scope, unsorted: active, unexpired records of every role but summaries.
 
@@ -173,8 +223,9 @@ def retrieve(
         limit: candidates a namespace.
         exclude_ids: records, or messages that records were made of, to leave out.
         messages: messages that the model sees anyway; turns made of them are left out.
+        filter: what else they must meet; as many are fetched as there are, or as the limit says.
     """
-    wanted = Wanted(scope, query, limit, services.config, services.clock(), exclude_ids=exclude_ids, messages=messages)
+    wanted = _asked(services, scope, query, limit, exclude_ids, messages, filter)
     hits, _, report = fetch(services.find_store(), wanted)
     return hits, report
 
@@ -187,9 +238,10 @@ async def aretrieve(
     limit: int,
     exclude_ids: frozenset[str] = frozenset(),
     messages: Sequence[BaseMessage] = (),
+    filter: RecordFilter | None = None,
 ) -> tuple[list[MemoryHit], MemoryReport]:
     """As `retrieve`."""
-    wanted = Wanted(scope, query, limit, services.config, services.clock(), exclude_ids=exclude_ids, messages=messages)
+    wanted = _asked(services, scope, query, limit, exclude_ids, messages, filter)
     hits, _, report = await afetch(services.find_store(), wanted)
     return hits, report
 
