@@ -11,6 +11,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.store.base import BaseStore
 
 from langmem_plus import display
+from langmem_plus.client.apart import aapart, apart
 from langmem_plus.graph.halves import Graph, build_recall_graph
 from langmem_plus.records import MemoryHit, MemoryReport, Scope
 from langmem_plus.services import Services
@@ -51,15 +52,15 @@ class ExplainCalls:
             space: which part of it.
             thread_id: the conversation in which it is said; its summary is part of what is told.
         """
-        config = _config(user_id, space, thread_id)
-        return _explanation(self._recall_graph().invoke({"messages": [HumanMessage(query)]}, config))
+        config = run_config(Scope(user_id, space, thread_id=thread_id))
+        return _explanation(apart(lambda: self._recall_graph().invoke({"messages": [HumanMessage(query)]}, config)))
 
     async def aexplain(
         self, query: str, *, user_id: str, space: str = "default", thread_id: str | None = None
     ) -> Explanation:
         """What an agent would be told, as `explain`."""
-        config = _config(user_id, space, thread_id)
-        return _explanation(await self._recall_graph().ainvoke({"messages": [HumanMessage(query)]}, config))
+        config = run_config(Scope(user_id, space, thread_id=thread_id))
+        return _explanation(await aapart(self._recall_graph().ainvoke({"messages": [HumanMessage(query)]}, config)))
 
     def _recall_graph(self) -> Graph:
         if self._recall is None:
@@ -67,8 +68,8 @@ class ExplainCalls:
         return self._recall
 
 
-def _config(user_id: str, space: str, thread_id: str | None) -> RunnableConfig:
-    scope = Scope(user_id, space, thread_id=thread_id)  # refuses what is no identity, as the other calls do
+def run_config(scope: Scope) -> RunnableConfig:
+    """A graph's configuration for a scope that a call of the client names."""
     fields = {"user_id": scope.user_id, "space": scope.space, "thread_id": scope.thread_id}
     return {"configurable": {name: value for name, value in fields.items() if value is not None}}
 

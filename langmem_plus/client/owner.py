@@ -76,17 +76,22 @@ class OwnerCalls:
         """Delete a record softly, as `forget`."""
         return await self._ado(forget_steps(self._services, Scope(user_id, space), id, reason))
 
-    def clear_conversation(self, thread_id: str, *, user_id: str, space: str = "default") -> list[MemoryRecord]:
+    def clear_conversation(self, thread_id: str, *, user_id: str, space: str = "default") -> int:
         """Delete softly what was said in a conversation, and its summary; the facts that are known from it stay.
 
-        Returns:
-            The tombstones.
-        """
-        return self._do(clear_steps(self._services, Scope(user_id, space), thread_id))
+        Args:
+            thread_id: the conversation.
+            user_id: whose memory.
+            space: which part of it.
 
-    async def aclear_conversation(self, thread_id: str, *, user_id: str, space: str = "default") -> list[MemoryRecord]:
+        Returns:
+            How many records were deleted now: the messages, and the summary where there was one.
+        """
+        return len(self._do(clear_steps(self._services, Scope(user_id, space), thread_id)))
+
+    async def aclear_conversation(self, thread_id: str, *, user_id: str, space: str = "default") -> int:
         """Delete a conversation softly, as `clear_conversation`."""
-        return await self._ado(clear_steps(self._services, Scope(user_id, space), thread_id))
+        return len(await self._ado(clear_steps(self._services, Scope(user_id, space), thread_id)))
 
     def erase(
         self, *, user_id: str, space: str | None = None, thread_id: str | None = None, id: str | None = None

@@ -10,7 +10,7 @@ from langgraph.store.base import GetOp, Item, Op, SearchOp
 
 from langmem_plus.errors import InvalidValueError, NotFoundError
 from langmem_plus.labels import read_id
-from langmem_plus.recall import read_item
+from langmem_plus.recall import RecordFilter, read_item
 from langmem_plus.records import ROLES, MemoryRecord, Scope
 from langmem_plus.shown import shown
 
@@ -31,8 +31,10 @@ def listing(scope: Scope, thread_id: str | None, role: str | None) -> Op:
     return SearchOp(scope.namespace, filter=wanted or None, limit=EVERYTHING)
 
 
-def chosen(results: Sequence[Any], scope: Scope, now: dt.datetime, limit: int | None) -> list[MemoryRecord]:
-    """The active, unexpired records of a listing, the newest words first.
+def chosen(
+    results: Sequence[Any], scope: Scope, now: dt.datetime, limit: int | None, filter: RecordFilter | None = None
+) -> list[MemoryRecord]:
+    """The active, unexpired records of a listing that meet a filter, the newest words first.
 
     Raises:
         InvalidValueError: the limit is no number of records.
@@ -40,6 +42,7 @@ def chosen(results: Sequence[Any], scope: Scope, now: dt.datetime, limit: int | 
     if limit is not None and (not isinstance(limit, int) or isinstance(limit, bool) or limit < 0):
         raise InvalidValueError(f"limit={shown(limit)}: give a number of records, 0 or more, or None for all.")
     records = [record for record in _read(results, scope) if record.status == "active"]
+    records = records if filter is None else [record for record in records if filter.matches(record)]
     alive = [record for record in records if record.expires_at is None or record.expires_at > now]
     return sorted(alive, key=_place, reverse=True)[:limit]
 

@@ -126,7 +126,7 @@ def new_turns(
     first = [make_turn(message, role, scope, services) for message, role in spoken]
     heard = [(message, role, turn) for (message, role), turn in zip(spoken, first, strict=True) if turn is not None]
     again = {} if anew else _known(thread, [(role, turn.text) for _, role, turn in heard], services.clock())
-    there = {name for told in thread for name in (told.id, told.message_id and (told.message_id, *told.words)) if name}
+    there = {name for told in thread for name in _names(told)}
     said = Counter[tuple[dt.datetime, str, str]]()
     last = thread[-1] if thread else None
     turn, position = (last.turn, last.position) if last else (0, 0)
@@ -145,6 +145,11 @@ def new_turns(
         if made is not None:
             found.append(made.model_copy(update={"id": key}) if key else made)
     return found
+
+
+def _names(told: Told) -> list[str | tuple[str, str, str]]:
+    """What a turn is known by: its id, and its own id or its message's with its words."""
+    return [told.id, *((own, *told.words) for own in (told.id, told.message_id) if own)]
 
 
 def _known(thread: Sequence[Told], given: Sequence[Words], now: dt.datetime) -> dict[int, int]:

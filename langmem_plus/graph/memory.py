@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AnyMessage
 from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
 from langgraph.graph import END, START, StateGraph
+from langgraph.graph.message import add_messages
 from langgraph.store.base import BaseStore
 from langgraph.types import Checkpointer
+from typing_extensions import TypedDict
 
 from langmem_plus.config import MemoryConfig
 from langmem_plus.graph.afterwards import Afterwards
@@ -58,12 +63,28 @@ def create_memory_graph(
     return build_memory_graph(agent, services, checkpointer)
 
 
-def build_memory_graph(agent: Agent, services: Services, checkpointer: Checkpointer = None) -> Graph:
+class Continued(TypedDict):
+    """What goes into a memory graph whose thread is kept elsewhere: its end, and how far it was counted.
+
+    Attributes:
+        messages: the end of the thread, with the new message as the last one.
+        memory_turn: the number of the thread's last turn; 0 before the first.
+        memory_counted: the id of the user's last message that was counted.
+    """
+
+    messages: Annotated[list[AnyMessage], add_messages]
+    memory_turn: int
+    memory_counted: str | None
+
+
+def build_memory_graph(
+    agent: Agent, services: Services, checkpointer: Checkpointer = None, *, input_schema: type = Messages
+) -> Graph:
     """The memory graph over services that exist already."""
     door = open_door(agent)
     recall = recall_stages(services, whole_thread=door.reader is not None)
     # The store is left out of compile(): a graph that carries one doesn't load on LangGraph's platform.
-    builder = StateGraph(MemoryState, input_schema=Messages, output_schema=Answered)
+    builder = StateGraph(MemoryState, input_schema=input_schema, output_schema=Answered)
     record, rest = record_user_node(services), stages(REMEMBER, services)
     if services.config.background:
         afterwards = Afterwards(services)

@@ -140,13 +140,12 @@ def test_clear_a_conversation(client):
     nothing.
     """
     cleared = client.clear_conversation("home", user_id="ann")
-    assert len(cleared) == 5
-    assert {record.status for record in cleared} == {"deleted"}
+    assert cleared == 5
     assert not client.list(user_id="ann", thread_id="home", role="user")
     assert len(client.list(user_id="ann", thread_id="tea", role="user")) == 2
     assert "I live in Reykjavik." in texts(client, "memory")
     assert client.add(HOME, user_id="ann", thread_id="home") == []
-    assert client.clear_conversation("home", user_id="ann") == []
+    assert client.clear_conversation("home", user_id="ann") == 0
 
 
 # erase
@@ -226,7 +225,7 @@ async def test_each_call_has_an_async_twin(client):
     assert (await client.apin(id, user_id="ann")).pinned
     assert not (await client.aunpin(id, user_id="ann")).pinned
     assert (await client.aforget(id, user_id="ann")).status == "deleted"
-    assert len(await client.aclear_conversation("tea", user_id="ann")) >= 4
+    assert await client.aclear_conversation("tea", user_id="ann") >= 4
     assert (await client.aerase(user_id="ann", thread_id="home")).removed["user"] == 2
 
 

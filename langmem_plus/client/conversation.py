@@ -1,0 +1,332 @@
+"""Conversations for programs without a graph: talk in a thread, and load one; each call has an async twin, ``a…``."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Literal, cast, overload
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage, BaseMessage, HumanMessage
+from langchain_core.runnables import RunnableConfig
+from langgraph.store.base import BaseStore
+
+from langmem_plus.client.apart import aapart, apart, astream_apart, stream_apart
+from langmem_plus.client.explained import run_config
+from langmem_plus.client.said import Message, to_message
+from langmem_plus.client.told import Thread, check_limit, summary_message, thread_steps, to_messages, turn_number
+from langmem_plus.errors import InvalidValueError, LangMemPlusError, ModelCallError
+from langmem_plus.graph.halves import Graph
+from langmem_plus.graph.memory import Continued, build_memory_graph
+from langmem_plus.labels import read_id
+from langmem_plus.messages import message_text
+from langmem_plus.providers import QuotingChatModel
+from langmem_plus.records import MemoryReport, Scope
+from langmem_plus.remember.steps import arun_steps, run_steps
+from langmem_plus.services import Services
+from langmem_plus.shown import shown
+
+Said = str | Message | Sequence[str | Mapping[str, Any]]
+
+_AGENT = "agent"  # the node of the memory graph in which the model answers
+_NAME = re.compile(r"[\w-]{1,64}", re.ASCII)  # what every provider takes for a speaker's name
+
+
+@dataclass(frozen=True)
+class Reply:
+    """An answer, and what it was given to answer from.
+
+    Attributes:
+        message: the answer as LangChain's message; nothing of what was recalled is in it.
+        context: the fenced text that the model got beside the conversation; empty where nothing was recalled.
+        report: what was recalled and why, tokens a section, milliseconds a stage.
+    """
+
+    message: AIMessage
+    context: str = ""
+    report: MemoryReport = field(default_factory=MemoryReport)
+
+    @property
+    def text(self) -> str:
+        """The answer's text."""
+        return str(self.message.text)
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class ConversationCalls:
+    """The part of `MemoryClient` that talks, and that gives conversations back."""
+
+    store: BaseStore
+    _services: Services
+    _chat_model: BaseChatModel | None = None
+    _chat: Graph | None = None
+
+    def load(
+        self, thread_id: str, *, user_id: str, space: str = "default", limit: int | None = None
+    ) -> list[BaseMessage]:
+        """A conversation as LangChain's messages, in their order: its summary, then what was said, word for word.
+
+        The summary is a `SystemMessage`, fenced as data, with ``thread_summary`` in its ``additional_kwargs``; it is
+        left out where there is none yet. Messages have their ids and names, and ``created_at`` in their
+        ``additional_kwargs``, so that `add` stores none of them again. What was deleted, forgotten or has expired stays
+        out, and so does the content of media and tool calls, which isn't kept.
+
+        Args:
+            thread_id: the conversation.
+            user_id: whose memory.
+            space: which part of it.
+            limit: so many of the newest messages, beside the summary; None gives all.
+
+        Returns:
+            The messages; none where nothing is known of such a conversation.
+        """
+        scope, limit = _scope_of_thread(user_id, space, thread_id), check_limit(limit)
+        return self._loaded(run_steps(thread_steps(scope), self._services, self.store), limit)
+
+    async def aload(
+        self, thread_id: str, *, user_id: str, space: str = "default", limit: int | None = None
+    ) -> list[BaseMessage]:
+        """A conversation as LangChain's messages, as `load`."""
+        scope, limit = _scope_of_thread(user_id, space, thread_id), check_limit(limit)
+        return self._loaded(await arun_steps(thread_steps(scope), self._services, self.store), limit)
+
+    @overload
+    def chat(
+        self,
+        message: Said,
+        *,
+        user_id: str,
+        space: str = "default",
+        thread_id: str | None = None,
+        stream: Literal[False] = False,
+    ) -> Reply: ...
+
+    @overload
+    def chat(
+        self,
+        message: Said,
+        *,
+        user_id: str,
+        space: str = "default",
+        thread_id: str | None = None,
+        stream: Literal[True],
+    ) -> Iterator[AIMessageChunk]: ...
+
+    @overload
+    def chat(
+        self, message: Said, *, user_id: str, space: str = "default", thread_id: str | None = None, stream: bool
+    ) -> Reply | Iterator[AIMessageChunk]: ...
+
+    def chat(
+        self, message: Said, *, user_id: str, space: str = "default", thread_id: str | None = None, stream: bool = False
+    ) -> Reply | Iterator[AIMessageChunk]:
+        """Answer a message from memory, and remember both: the memory graph, with the client's model as its agent.
+
+        The thread's earlier messages come from the store, as many as the settings' budgets allow. The user's words are
+        stored before the model is asked, so they stay whatever happens to the answer; it is stored at its end. Without
+        any model the `QuotingChatModel` answers, which quotes memory, says so, and isn't stored.
+
+        Args:
+            message: a text, a message, or a list of content parts. A message with an id that the thread holds already
+                is answered again, and stored once.
+            user_id: whose memory.
+            space: which part of it.
+            thread_id: the conversation; None for a message that belongs to none and has no history.
+            stream: give the answer piece by piece. Nothing is asked before the first piece is, and who leaves early
+                gets no answer stored.
+
+        Returns:
+            The reply; or, streaming, an iterator of its pieces.
+
+        Raises:
+            MissingIdentityError: nobody is named.
+            InvalidValueError: the message isn't one of the user's, or says nothing.
+            ModelCallError: the model gave no answer; its own error is the cause.
+            ConfigError: the model's package or key is missing; the message says what to do.
+        """
+        scope, said = Scope(user_id, space, thread_id=thread_id), read_message(message)
+        if stream:
+            return self._stream(scope, said)
+        try:
+            given = self._input(scope, said)
+            return _reply(apart(lambda: self._graph().invoke(given, run_config(scope))))
+        except Exception as error:
+            raise _failed(error) from error
+
+    @overload
+    async def achat(
+        self,
+        message: Said,
+        *,
+        user_id: str,
+        space: str = "default",
+        thread_id: str | None = None,
+        stream: Literal[False] = False,
+    ) -> Reply: ...
+
+    @overload
+    async def achat(
+        self,
+        message: Said,
+        *,
+        user_id: str,
+        space: str = "default",
+        thread_id: str | None = None,
+        stream: Literal[True],
+    ) -> AsyncIterator[AIMessageChunk]: ...
+
+    @overload
+    async def achat(
+        self, message: Said, *, user_id: str, space: str = "default", thread_id: str | None = None, stream: bool
+    ) -> Reply | AsyncIterator[AIMessageChunk]: ...
+
+    async def achat(
+        self, message: Said, *, user_id: str, space: str = "default", thread_id: str | None = None, stream: bool = False
+    ) -> Reply | AsyncIterator[AIMessageChunk]:
+        """Answer a message from memory, as `chat`; ``async for piece in await client.achat(…, stream=True)``."""
+        scope, said = Scope(user_id, space, thread_id=thread_id), read_message(message)
+        if stream:
+            return self._astream(scope, said)
+        try:
+            given = await self._ainput(scope, said)
+            return _reply(await aapart(self._graph().ainvoke(given, run_config(scope))))
+        except Exception as error:
+            raise _failed(error) from error
+
+    def _stream(self, scope: Scope, said: HumanMessage) -> Iterator[AIMessageChunk]:
+        try:
+            given, config = self._input(scope, said), run_config(scope)
+            for found in stream_apart(partial(_started, self._graph(), given, config)):
+                if (piece := _piece(found)) is not None:
+                    yield piece
+        except Exception as error:
+            raise _failed(error) from error
+
+    async def _astream(self, scope: Scope, said: HumanMessage) -> AsyncIterator[AIMessageChunk]:
+        try:
+            given, config = await self._ainput(scope, said), run_config(scope)
+            stream = astream_apart(partial(_astarted, self._graph(), given, config))
+            try:
+                async for found in stream:
+                    if (piece := _piece(found)) is not None:
+                        yield piece
+            finally:
+                await stream.aclose()  # type: ignore[attr-defined] # it is a generator
+        except Exception as error:
+            raise _failed(error) from error
+
+    def _input(self, scope: Scope, said: HumanMessage) -> Continued:
+        thread = run_steps(thread_steps(scope), self._services, self.store) if scope.thread_id else Thread([])
+        return continue_thread(thread, said, self._services)
+
+    async def _ainput(self, scope: Scope, said: HumanMessage) -> Continued:
+        thread = await arun_steps(thread_steps(scope), self._services, self.store) if scope.thread_id else Thread([])
+        return continue_thread(thread, said, self._services)
+
+    def _loaded(self, thread: Thread, limit: int | None) -> list[BaseMessage]:
+        now = self._services.clock()
+        turns = thread.alive(now)
+        newest = turns if limit is None else turns[len(turns) - min(limit, len(turns)) :]
+        return [*summary_message(thread.summary, now), *to_messages(newest)]
+
+    def _graph(self) -> Graph:
+        if self._chat is None:
+            model = self._chat_model or self._services.model or QuotingChatModel()
+            self._chat = build_memory_graph(model, self._services, False, input_schema=Continued)
+        return self._chat
+
+
+def _scope_of_thread(user_id: str, space: str, thread_id: str) -> Scope:
+    scope = Scope(user_id, space)  # who it is comes first
+    return scope.model_copy(update={"thread_id": read_id("thread_id", thread_id)})
+
+
+def read_message(message: Said) -> HumanMessage:
+    """What the user says now, with an id.
+
+    Raises:
+        InvalidValueError: it isn't a message of the user's, or says nothing.
+    """
+    if isinstance(message, Sequence) and not isinstance(message, str | bytes):
+        if any(isinstance(part, BaseMessage) or (isinstance(part, Mapping) and "role" in part) for part in message):
+            raise InvalidValueError(
+                f"{shown(message)} is a list of messages: chat takes the one that is said now, and knows those before "
+                "it; `add` stores a conversation that was led elsewhere."
+            )
+        message = {"role": "user", "content": list(message)}
+    said = HumanMessage(message) if isinstance(message, str) else to_message(message)
+    if not isinstance(said, HumanMessage):
+        raise InvalidValueError(f"{shown(message)} isn't what a user says: give a text or a HumanMessage.")
+    if not message_text(said).strip():
+        raise InvalidValueError(f"{shown(message)} says nothing: give the user's words.")
+    return said if said.id else said.model_copy(update={"id": str(uuid.uuid4())})
+
+
+def continue_thread(thread: Thread, said: HumanMessage, services: Services) -> Continued:
+    """The memory graph's input: the end of the thread, and what is said now.
+
+    The number of the last turn is that of all of them, whatever is cut off here. A message that is there already is
+    answered once more: what came after it isn't its past, and it is counted, so it isn't stored again.
+    """
+    turns, known = thread.turns, None
+    for place, turn in enumerate(turns):
+        if turn.role == "user" and _is(turn.metadata.get("message_id"), turn.text, said):
+            turns, known = turns[:place], turn
+            break
+    last = turn_number(known) - 1 if known else max(map(turn_number, turns), default=0)
+    shown_turns = Thread(turns).alive(services.clock())[-services.config.tail_messages :]
+    history = [_named(message) for message in to_messages(shown_turns) if message.id != said.id]
+    before = next((message.id for message in reversed(history) if isinstance(message, HumanMessage)), None)
+    return {
+        "messages": [*cast(list[AnyMessage], history), said],
+        "memory_turn": max(last, 0),
+        "memory_counted": said.id if known else before,
+    }
+
+
+def _is(message_id: object, text: str, said: HumanMessage) -> bool:
+    return message_id == said.id and text == message_text(said)
+
+
+def _named(message: BaseMessage) -> BaseMessage:
+    """The message without a name that some provider would refuse."""
+    if message.name is None or _NAME.fullmatch(message.name):
+        return message
+    return message.model_copy(update={"name": None})
+
+
+def _started(graph: Graph, given: Continued, config: RunnableConfig) -> Any:
+    return graph.stream(given, config, stream_mode="messages")
+
+
+def _astarted(graph: Graph, given: Continued, config: RunnableConfig) -> Any:
+    return graph.astream(given, config, stream_mode="messages")
+
+
+def _piece(found: Any) -> AIMessageChunk | None:
+    """A piece of the answer out of the graph's stream; None for what other nodes say."""
+    message, metadata = found
+    if metadata.get("langgraph_node") != _AGENT or not isinstance(message, AIMessage):
+        return None
+    if isinstance(message, AIMessageChunk):
+        return message
+    return AIMessageChunk(**message.model_dump(exclude={"type"}), chunk_position="last")
+
+
+def _reply(output: Mapping[str, Any]) -> Reply:
+    report = MemoryReport.model_validate(output.get("memory_report") or {})
+    return Reply(output["messages"][-1], output.get("memory_context") or "", report)
+
+
+def _failed(error: Exception) -> Exception:
+    if isinstance(error, LangMemPlusError):
+        return error
+    return ModelCallError(
+        f"no answer came ({type(error).__name__}: {error}). What the user said is stored. Check the model's name, key "
+        "and address with `langmem-plus doctor`."
+    )
