@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import Literal, cast
 from weakref import WeakKeyDictionary
 
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
@@ -72,27 +72,30 @@ def reply_turn(messages: Sequence[BaseMessage], memory_turn: int | None) -> tupl
     return max(memory_turn or 0, len(places), 1), 1, list(messages[start:])
 
 
-def event_id(messages: Sequence[BaseMessage], config: RunnableConfig, memory_turn: int | None = None) -> str | None:
+def event_id(messages: Sequence[BaseMessage], config: RunnableConfig) -> str | None:
     """What tells this call from others of its thread, where the turn's number doesn't.
 
     Without a checkpointer it is the id of the user's last message: nothing counts the thread's turns then, and nothing
     is replayed; a parent that retries hands in the message that it has, with its id, and whoever says the same words in
-    another call says them again. A graph that calls this one as a node with a single message, and keeps the thread to
-    itself, counts nothing for it either. With a checkpointer that lasts, it is None: the number tells, and a replay
-    from before the input gives the message another id, but is the same event. One in memory counts, and replays, only
-    what is in it: it is that checkpointer.
+    another call says them again. With a checkpointer that lasts, it is None: the number tells, and a replay from before
+    the input gives the message another id, but is the same event. One in memory counts, and replays, only what is in
+    it: it is that checkpointer. In a graph that another one calls anew each time, nothing counts either, and the thread
+    that is handed in may have been cut: there it is the reply that this turn follows, else the user's last message.
 
     Args:
         messages: what is known of the thread.
         config: the run's configuration.
-        memory_turn: the number of the turn, where it was counted.
     """
     values = config.get("configurable") or {}
-    spoken = [message for message in messages if isinstance(message, HumanMessage)]
+    last = next((place for place, each in reversed([*enumerate(messages)]) if isinstance(each, HumanMessage)), None)
+    own = None if last is None else messages[last].id
     saver = next((value for value in values.values() if isinstance(value, BaseCheckpointSaver)), None)
-    nested = "|" in str(values.get("checkpoint_ns") or "")
-    if saver is None or (nested and len(spoken) == 1 and (memory_turn or 1) == 1):
-        return spoken[-1].id if spoken else None
+    if saver is None:
+        return own
+    graph = str(values.get("checkpoint_ns") or "").rpartition("|")[0]
+    if ":" in graph:  # a subgraph of this one call: one that goes on from call to call has no task's id in its name
+        earlier = [each for each in messages[:last] if isinstance(each, AIMessage | ToolMessage)]
+        return earlier[-1].id if earlier else own
     return _LIVES.setdefault(saver, uuid.uuid4().hex) if isinstance(saver, InMemorySaver) else None
 
 
@@ -214,7 +217,7 @@ def record_user_node(services: Services) -> Runnable[MemoryState, Update]:
     def run(state: MemoryState, config: RunnableConfig) -> Update:
         update, new = prepare(state, config)
         turn = update["memory_turn"]
-        event = event_id(state.get("messages") or [], config, state.get("memory_turn"))
+        event = event_id(state.get("messages") or [], config)
         scope = services.find_scope(config) if new else None
         count = record(services, scope, new, "user", turn, event=event) if scope else 0
         return {**update, **_counted("turns_recorded", count)}
@@ -222,7 +225,7 @@ def record_user_node(services: Services) -> Runnable[MemoryState, Update]:
     async def arun(state: MemoryState, config: RunnableConfig) -> Update:
         update, new = prepare(state, config)
         turn = update["memory_turn"]
-        event = event_id(state.get("messages") or [], config, state.get("memory_turn"))
+        event = event_id(state.get("messages") or [], config)
         scope = services.find_scope(config) if new else None
         count = await arecord(services, scope, new, "user", turn, event=event) if scope else 0
         return {**update, **_counted("turns_recorded", count)}
@@ -244,7 +247,7 @@ def record_assistant_node(services: Services) -> Runnable[MemoryState, Update]:
         if prepared is None:
             return {}
         scope, reply, turn, position = prepared
-        event = event_id(state.get("messages") or [], config, state.get("memory_turn"))
+        event = event_id(state.get("messages") or [], config)
         count = record(services, scope, reply, "assistant", turn, position, event)
         return {"memory_turn": turn, **_counted("replies_recorded", count)}
 
@@ -253,7 +256,7 @@ def record_assistant_node(services: Services) -> Runnable[MemoryState, Update]:
         if prepared is None:
             return {}
         scope, reply, turn, position = prepared
-        event = event_id(state.get("messages") or [], config, state.get("memory_turn"))
+        event = event_id(state.get("messages") or [], config)
         count = await arecord(services, scope, reply, "assistant", turn, position, event)
         return {"memory_turn": turn, **_counted("replies_recorded", count)}
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections import Counter
+from contextlib import closing
 from dataclasses import dataclass
 
 import pytest
-from langchain_core.messages import AIMessage, HumanMessage
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.func import entrypoint, task
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.runtime import Runtime
@@ -247,6 +252,66 @@ def test_a_subgraphs_own_store_loses(config, run_config, counts):
     assert (counts(own), counts(parents)) == ({}, {"user": 1, "assistant": 1, "memory": 1})
     with pytest.raises(MissingStoreError, match=r"store=MarkdownStore|store=\.\.\."):
         builder.compile().invoke(said(FACT), run_config())
+
+
+def trimming(kind: str, schema, config, keep: int) -> StateGraph:
+    """A parent that cuts its thread after each turn to so many messages; memory is in it in one of three ways."""
+    memory = create_memory_graph(lambda state: "ok", config=config)
+
+    def wrapped(state) -> dict:
+        return {"messages": memory.invoke({"messages": state["messages"]})["messages"][-1:]}
+
+    def cut(state) -> dict:
+        messages = state["messages"]
+        return {"messages": [RemoveMessage(id=message.id) for message in messages[: len(messages) - keep]]}
+
+    halves = [
+        ("recall", create_recall_graph(config=config)),
+        ("talk", lambda state: {"messages": [AIMessage("ok")]}),
+        ("remember", create_remember_graph(config=config)),
+    ]
+    ways = {"node": [("talk", memory)], "wrapped": [("talk", wrapped)], "halves": halves}
+    builder = StateGraph(schema).add_sequence([*ways[kind], ("cut", cut)])
+    return builder.add_edge(START, ways[kind][0][0])
+
+
+@settings(
+    max_examples=25,
+    phases=[Phase.explicit, Phase.reuse, Phase.generate],
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(
+    kind=st.sampled_from(["node", "wrapped", "halves"]),
+    schema=st.sampled_from([MessagesState, MemoryState]),
+    keep=st.integers(0, 6),
+    lasting=st.booleans(),
+    script=st.lists(st.sampled_from(["yes", "no", "I moved to Lyon", "I moved to Paris"]), min_size=1, max_size=6),
+)
+def test_a_parent_that_cuts_its_thread_loses_nothing(config, run_config, kind, schema, keep, lasting, script):
+    """However short a parent keeps its thread, and whatever is said again: each turn is recorded, and once. So it is
+    when a checkpoint is replayed: all but those from before a message that follows nothing, which nothing tells from
+    the same words said anew."""
+    store = InMemoryStore()
+    connection = sqlite3.connect(":memory:", check_same_thread=False)
+    with closing(connection):
+        saver = SqliteSaver(connection) if lasting else InMemorySaver()
+        graph = trimming(kind, schema, config, keep).compile(store=store, checkpointer=saver)
+        for text in script:
+            graph.invoke(said(text), run_config())
+        assert roles(store) == {"user": Counter(script), "assistant": {"ok": len(script)}}
+        for point in list(graph.get_state_history(run_config())):
+            if any(message.type == "ai" for message in point.values["messages"]) or point.next != ("__start__",):
+                graph.invoke(None, {"configurable": {**point.config["configurable"], "user_id": "alice"}})
+        assert roles(store) == {"user": Counter(script), "assistant": {"ok": len(script)}}
+
+
+def roles(store) -> dict[str, dict[str, int]]:
+    """How often each text stands in the store, by whose words it is."""
+    values = [item.value for item in store.search(("memories",), limit=1000)]
+    return {
+        role: dict(Counter(value["text"] for value in values if value["role"] == role))
+        for role in ("user", "assistant")
+    }
 
 
 @dataclass

@@ -91,6 +91,20 @@ def test_a_checkpointer_in_memory_is_told_from_the_next() -> None:
     assert event_id([HumanMessage("Hello", id="m1")], first) != event_id([HumanMessage("Hello", id="m1")], second)
 
 
+def test_a_graph_that_is_called_anew_tells_turns_by_the_reply_before_them() -> None:
+    """There the thread may have been cut, so that no number tells two turns apart, with a checkpointer or without
+    one; a graph that goes on from call to call counts for itself."""
+    thread = [HumanMessage("Hi", id="m1"), AIMessage("Hello", id="m2"), HumanMessage("Yes", id="m3")]
+    saver = {"__pregel_checkpointer": BaseCheckpointSaver()}
+    inside = {"configurable": {**saver, "checkpoint_ns": "talk:1f2e|record_user:8a7b"}}
+    assert event_id(thread, inside) == "m2"
+    assert event_id([*thread, AIMessage("Fine", id="m4")], inside) == "m2"
+    assert event_id(thread[2:], inside) == "m3"
+    assert event_id([SystemMessage("Be kind", id="s"), *thread[2:]], inside) == "m3"
+    for name in ("record_user:8a7b", "talk|record_user:8a7b", ""):
+        assert event_id(thread, {"configurable": {**saver, "checkpoint_ns": name}}) is None
+
+
 def test_a_replay_writes_nothing_and_leaves_an_extracted_turn_extracted() -> None:
     """A put on a key that exists would make a turn wait again; it isn't done."""
     memory = services()
