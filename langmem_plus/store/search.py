@@ -10,7 +10,7 @@ import datetime as dt
 import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,7 @@ from langmem_plus.providers import TextBits
 
 Floats = npt.NDArray[np.float32]
 Ids = npt.NDArray[np.int64]
+Scalar = TypeVar("Scalar", bound=np.generic)
 
 
 class RankedItem(SearchItem):
@@ -65,6 +66,11 @@ def products(vectors: Floats, query: Floats) -> Floats:
     blocks = vectors[:whole].reshape(-1, _BLOCK, vectors.shape[1]) @ query
     found: Floats = np.concatenate((blocks.ravel(), vectors[whole:] @ query))
     return found
+
+
+def taken(values: npt.NDArray[Scalar], places: Ids) -> npt.NDArray[Scalar]:
+    """The values at some ascending, different places: the very array where these are all of them."""
+    return values if len(places) == len(values) else values[places]
 
 
 def places_in(known: Ids, wanted: Ids) -> Ids:

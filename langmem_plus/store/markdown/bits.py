@@ -4,11 +4,14 @@ alone, so they may be lost; a search hands them out with what it finds.
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 
 from langmem_plus.providers import TextBits, TokenEncoder
 from langmem_plus.store.markdown.connection import Connection, from_sql
 from langmem_plus.store.refused import text_hash
+
+_KEPT_ITEMS = 8_000  # of a namespace, about 1 kB each
 
 
 class KeptBits:
@@ -16,6 +19,8 @@ class KeptBits:
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
+        self._recent: OrderedDict[int, TextBits] = OrderedDict()  # by item; what an item says never changes
+        self._model = ""
 
     def put(self, encoder: TokenEncoder, bits: Mapping[str, TextBits]) -> int:
         """Keep the bits of those texts that items hold, and count them; inside of a write."""
@@ -24,7 +29,24 @@ class KeptBits:
         return self._connection.db.executemany(f"INSERT OR REPLACE INTO paid.bits {held}", rows).rowcount
 
     def of_items(self, encoder: TokenEncoder, items: Sequence[int]) -> dict[int, TextBits]:
-        """The bits of all texts of some items, for those of which every text has them."""
+        """The bits of all texts of some items, for those of which every text has them; what was read lately is
+        remembered.
+        """
+        if self._model != encoder.model_id:
+            self._recent.clear()
+            self._model = encoder.model_id
+        recent = self._recent
+        known = {item: recent[item] for item in items if item in recent}
+        for item in known:
+            recent.move_to_end(item)
+        missing = [item for item in items if item not in known]
+        read = self._load(encoder, missing) if missing else {}
+        recent.update(read)
+        while len(recent) > _KEPT_ITEMS:
+            recent.popitem(last=False)
+        return {**known, **read}
+
+    def _load(self, encoder: TokenEncoder, items: Sequence[int]) -> dict[int, TextBits]:
         sql = (
             "SELECT c.item, b.bits FROM chunks c LEFT JOIN paid.bits b ON b.model=? AND b.hash=c.hash "
             "WHERE c.item IN ({}) ORDER BY c.item, c.ordinal"

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from langmem_plus.store.markdown.index import Index, Outline
 from langmem_plus.store.markdown.keywords import Keywords
-from langmem_plus.store.search import Floats, Ids, places_in, products
+from langmem_plus.store.search import Floats, Ids, places_in, products, taken
 
 _FILTERED = ("role", "status", "thread_id")
 # Dead versions that are carried along before everything is read anew.
@@ -300,17 +300,17 @@ class Catalog:
         else:
             best[owners] = similarity
         if not self._lined_up and among is None:
-            best = best[rows]
+            best = taken(best, rows)
             return best, best
-        total, weight = best[rows].copy(), np.ones(len(rows), np.float32)
+        total, weight = best[rows], np.ones(len(rows), np.float32)
+        padded = np.append(best, np.float32(np.nan))  # -1, no neighbour, is the last
         for column in (self._before, self._after):
-            neighbour = column.view[rows]
-            cosine = np.where(neighbour >= 0, best[neighbour], np.nan)
+            cosine = padded[taken(column.view, rows)]
             present = np.isfinite(cosine)
-            total[present] += cosine[present] / 2
-            weight[present] += 0.5
+            total += np.where(present, cosine / 2, np.float32(0))
+            weight += np.where(present, np.float32(0.5), np.float32(0))
         if among is None:
-            return best[rows], total / weight
+            return taken(best, rows), total / weight
         chosen = np.zeros(len(self._ids.view), np.bool_)
         chosen[among] = True
         others = ~chosen[rows]

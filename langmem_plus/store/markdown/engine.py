@@ -277,7 +277,7 @@ class Engine:
     def below(self, prefix: Namespace, *, exact: bool = False) -> list[OpenNamespace]:
         """The namespaces below a prefix, in their order; ``exact``: the very one, if there is one."""
         if exact:
-            return [self.room(prefix)] if prefix and self._layout.is_namespace(prefix) else []
+            return [self.room(prefix)] if prefix and self._walks.is_namespace(prefix) else []
         return [self.room(namespace) for namespace in self._walks.below(prefix)]
 
     def _live_namespaces(self) -> Iterator[Namespace]:

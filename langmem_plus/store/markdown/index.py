@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from pydantic_core import from_json
+
 from langmem_plus.store.markdown.bits import KeptBits
 from langmem_plus.store.markdown.connection import REMEMBERED_DROPS, Connection, from_sql, to_sql
 from langmem_plus.store.markdown.describe import Description
@@ -52,6 +54,14 @@ def narrowed(condition: Mapping[str, Any] | None) -> tuple[str, list[Any]]:
     return " AND ".join(clauses), values
 
 
+def _read_json(text: str) -> Any:
+    """As ``json.loads``, in a third of its time where the text holds no half of a surrogate pair."""
+    try:
+        return from_json(text, cache_strings="keys")
+    except ValueError:
+        return json.loads(text)
+
+
 class Row(NamedTuple):
     """An indexed item."""
 
@@ -81,7 +91,7 @@ class Row(NamedTuple):
 
     def load_value(self) -> dict[str, Any]:
         """The value, fresh at each call, with the scores of its last recall where it is a record."""
-        value: dict[str, Any] = json.loads(self.json)
+        value: dict[str, Any] = _read_json(self.json)
         if self.last_scores is not None and "last_scores" in value:
             value["last_scores"] = json.loads(self.last_scores)
         return value

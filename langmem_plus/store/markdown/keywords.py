@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from langmem_plus.store.markdown.index import Index
-from langmem_plus.store.search import Floats, Ids, places_in
+from langmem_plus.store.search import Floats, Ids, places_in, taken
 
 # FTS5's constants; the least rarity is what a word counts that at least half of the items hold.
 _K1, _B, _LEAST_RARITY = 1.2, 0.75, 1e-6
@@ -112,9 +112,9 @@ class Keywords:
             total[term.rows] += term.rarity * term.weights
             hit[term.rows] = True
         total[~hit] = np.nan
-        found = total[rows]
+        found = taken(total, rows)
         if 0 <= pool < len(found):
-            best = np.flatnonzero(hit[rows])
+            best = np.flatnonzero(taken(hit, rows))
             if pool < len(best):
                 found[best[np.argsort(-found[best], kind="stable")[pool:]]] = np.nan
         return found.astype(np.float32)

@@ -54,6 +54,7 @@ _DEVICES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(?![^.])")
 
 
 @functools.lru_cache(maxsize=4096)
+@functools.lru_cache(maxsize=10_000)
 def encode_name(text: str) -> str:
     """A file name for any text, reversible by `decode_name` unless it is longer than 120 bytes, then a hash.
 
@@ -181,11 +182,6 @@ class Layout:
             if folder.name.startswith(_HASHED):
                 yield folder / LABEL_FILE, label
 
-    def is_namespace(self, labels: tuple[str, ...]) -> bool:
-        """Whether a namespace's folder holds files, and not only those of others below it."""
-        folder = self.folder(labels)
-        return any((folder / room).is_dir() and _has_file(folder / room, {}) for room in RESERVED)
-
     def find_namespaces(
         self, prefix: tuple[str, ...] = (), seen: Seen | None = None, closed: Closed | None = None
     ) -> Iterator[tuple[tuple[str, ...], bool]]:
@@ -260,10 +256,15 @@ def note(folder: Path, seen: Seen) -> os.stat_result:
 
 
 def _has_file(folder: Path, seen: Seen) -> bool:
+    return find_file(folder, seen) is not None
+
+
+def find_file(folder: Path, seen: Seen | None = None) -> str | None:
+    """A file in a folder or below it; the folder itself, where what stands there can't be read now."""
     try:
-        return any(is_memory_file(entry.name) for entry in walk_files(folder, seen))
+        return next((entry.path for entry in walk_files(folder, seen) if is_memory_file(entry.name)), None)
     except OSError:
-        return True  # whatever stands there can't be read now
+        return str(folder)
 
 
 def _read_label(folder: Path) -> str | None:

@@ -7,9 +7,10 @@ import os
 import threading
 import time
 from collections import OrderedDict
+from pathlib import Path
 
 from langmem_plus.store.markdown.files import Namespace
-from langmem_plus.store.markdown.layout import Closed, Layout, Seen
+from langmem_plus.store.markdown.layout import RESERVED, SUFFIX, Closed, Layout, Seen, find_file
 
 logger = logging.getLogger(__name__)
 
@@ -31,10 +32,26 @@ class Walks:
         self._known: OrderedDict[Namespace, tuple[list[Namespace], Seen]] = OrderedDict()
         self._lock = threading.Lock()
         self._told: Closed = {}
+        self._files: OrderedDict[Namespace, str] = OrderedDict()  # a file of each
 
     def forked(self) -> None:
         """In a forked child: a thread of the parent may have held the lock."""
         self._lock = threading.Lock()
+
+    def is_namespace(self, labels: Namespace) -> bool:
+        """Whether a namespace's folder holds files, and not only those of others below it. The file that was found last
+        is looked for first, since listing a large folder takes long.
+        """
+        known = self._files.get(labels)
+        if known is not None and os.path.exists(known):  # noqa: PTH110 - at every search, so the cheapest call
+            return True
+        found = _find_file(self._layout.folder(labels))
+        if found is not None and found.endswith(SUFFIX):
+            with self._lock:
+                self._files[labels] = found
+                while len(self._files) > _KEPT:
+                    self._files.popitem(last=False)
+        return found is not None
 
     def below(self, prefix: Namespace) -> list[Namespace]:
         """The namespaces at and below a prefix whose folders hold files, sorted."""
@@ -55,6 +72,18 @@ class Walks:
                 while len(self._known) > _KEPT:
                     self._known.popitem(last=False)
         return found
+
+
+def _find_file(folder: Path) -> str | None:
+    """A file of the namespace in a folder; a folder, where what stands there can't be read now."""
+    try:
+        with os.scandir(folder) as entries:
+            rooms = [folder / entry.name for entry in entries if entry.name in RESERVED and entry.is_dir()]
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError:  # the folders in it may be read all the same
+        rooms = [folder / room for room in RESERVED if (folder / room).is_dir()]
+    return next((file for room in rooms if (file := find_file(room)) is not None), None)
 
 
 def _state(folder: str) -> tuple[int, int] | None:

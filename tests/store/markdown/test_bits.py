@@ -17,7 +17,7 @@ from langmem_plus.config import MemoryConfig
 from langmem_plus.erasure import Erasure
 from langmem_plus.providers import TextBits, TokenEncoder
 from langmem_plus.store import MarkdownStore
-from langmem_plus.store.markdown import indexing
+from langmem_plus.store.markdown import bits, indexing
 from langmem_plus.testing.embeddings import BagOfWordsEmbeddings
 
 Opens = Callable[..., MarkdownStore]
@@ -177,6 +177,29 @@ def test_a_recall_keeps_what_it_read(root: Path) -> None:
         assert before >= 1
     with MarkdownStore(root, index=index, config=config) as store:
         assert any(bits is not None for bits in bits_of(store, ("memories", "ann", "default"), "cousin").values())
+
+
+def test_bits_that_were_read_lately_are_remembered(
+    open_local: Opens, local: TokenEncoder, ns: tuple[str, ...], root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of so many items; an item that is written anew has those of its new text."""
+    with open_local() as store:
+        for key in ("a", "b"):
+            store.put(ns, key, {"text": f"lyon {key}"})
+        assert None not in bits_of(store, ns, "lyon").values()
+        (file,) = (root / ".vectors").glob("*.db")
+        db = sqlite3.connect(file)
+        with db:
+            db.execute("DELETE FROM bits")
+        db.close()
+        assert None not in bits_of(store, ns, "lyon").values()
+        store.put(ns, "a", {"text": "lyon"})
+        found = bits_of(store, ns, "lyon")
+        assert found["a"] is not None
+        assert np.array_equal(found["a"].tokens, local.read(["lyon"])[0].tokens)
+        monkeypatch.setattr(bits, "_KEPT_ITEMS", 0)
+        bits_of(store, ns, "lyon")
+        assert bits_of(store, ns, "lyon")["b"] is None
 
 
 @pytest.mark.parametrize("broken", ["substr(bits, 1, length(bits) - 5)", "x''", "x'01'", "'text'", "7", "x'ffff'"])

@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from langmem_plus.records import MemoryRecord
 from langmem_plus.store.markdown.describe import describe
 from langmem_plus.store.markdown.entry import Entry
 from langmem_plus.store.markdown.files import Stamp
-from langmem_plus.store.markdown.index import DUPLICATE, UNREADABLE, Index, rarity
+from langmem_plus.store.markdown.index import DUPLICATE, UNREADABLE, Index, _read_json, rarity
 from langmem_plus.store.markdown.windows import write_windows
 from langmem_plus.store.refused import text_hash
 
@@ -173,3 +175,24 @@ def test_duplicates_are_told_from_unreadable_files(index: Index) -> None:
         index.skip("facts/a.md", STAMP, DUPLICATE, "as b")
         index.skip("facts/a.md", STAMP, UNREADABLE, "no YAML")
     assert index.skipped() == {"facts/a.md": (UNREADABLE, "no YAML")}
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(st.characters(codec=None)),
+        lambda inner: (
+            st.lists(inner, max_size=3) | st.dictionaries(st.text(st.characters(codec=None)), inner, max_size=3)
+        ),
+        max_leaves=8,
+    )
+)
+def test_a_value_is_read_as_json_reads_it(value: Any) -> None:
+    """To the last bit of a number, in its order, and with halves of surrogate pairs."""
+    read = _read_json(json.dumps(value))
+    assert (read, repr(read)) == (value, repr(value))
+
+
+def test_a_deep_value_is_read() -> None:
+    """However deep it is nested, as long as it could be written."""
+    text = "[" * 400 + "]" * 400
+    assert _read_json(text) == json.loads(text)

@@ -25,6 +25,7 @@ from langmem_plus.store.markdown.layout import (
     role_of,
     walk_files,
 )
+from langmem_plus.store.markdown.walks import Walks
 
 TEXTS = st.text(st.characters(codec=None), max_size=40)
 ODD = [
@@ -133,7 +134,7 @@ def test_a_namespace_is_found_by_its_folder(tmp_path_factory: pytest.TempPathFac
     (layout.folder(namespace) / "items").mkdir(parents=True)
     (layout.folder(namespace) / "items" / "k.md").touch()
     assert list(layout.find_namespaces()) == [(namespace, True)]
-    assert [layout.is_namespace(namespace[:end]) for end in range(1, len(namespace) + 1)][::-1] == [
+    assert [Walks(layout).is_namespace(namespace[:end]) for end in range(1, len(namespace) + 1)][::-1] == [
         True,
         *[False] * (len(namespace) - 1),
     ]

@@ -99,3 +99,30 @@ def test_large_trees_and_many_prefixes_are_not_kept(layout: Layout, monkeypatch:
     monkeypatch.setattr(walks, "_LARGEST", 1)
     assert found.below(("a",)) == [("a",), ("a", "b")]
     assert list(found._known) == [("a", "b")]
+
+
+def test_a_namespace_that_has_files_is_listed_once(layout: Layout, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file that was found is looked for; when it goes, the folder is listed again."""
+    found = Walks(layout)
+    assert (found.is_namespace(("a",)), found.is_namespace(("b",))) == (True, False)
+    listed: list[object] = []
+    list_folder = walks.find_file
+    monkeypatch.setattr(walks, "find_file", lambda folder: listed.append(folder) or list_folder(folder))
+    assert found.is_namespace(("a",))
+    assert listed == []
+    _write(layout, ("a",), "facts/f.md")
+    (layout.folder(("a",)) / "items" / "k.md").unlink()
+    assert found.is_namespace(("a",))
+    assert listed
+    (layout.folder(("a",)) / "facts" / "f.md").unlink()
+    assert not found.is_namespace(("a",))
+    _write(layout, ("b",))
+    assert found.is_namespace(("b",))
+
+
+def test_the_files_that_are_remembered_are_bounded(layout: Layout, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One a namespace, for so many namespaces."""
+    monkeypatch.setattr(walks, "_KEPT", 1)
+    found = Walks(layout)
+    assert [found.is_namespace(each) for each in (("a",), ("a", "b"), ("a",))] == [True, True, True]
+    assert list(found._files) == [("a",)]
