@@ -49,8 +49,9 @@ def recall(
         list[str] | None,
         typer.Option(
             "--compare",
-            help="Rows to show side by side: default, turn-vectors, words, fusion, vectors, bm25, a preset's name, a "
-            "TOML file; or all. Several with commas, or the option again.",
+            help="Rows to show side by side: default, turn-vectors, words, fusion, vectors, bm25, model-reranker (asks "
+            "the chat model that the settings name), flashrank, a preset's name, a TOML file; or all. Several with "
+            "commas, or the option again.",
         ),
     ] = None,
     config: ConfigOption = None,
@@ -62,7 +63,8 @@ def recall(
     plots: Annotated[Path | None, typer.Option("--plot", help="Write figures into this folder.")] = None,
     output: OutputOption = None,
 ) -> None:
-    """Build memories of public or own data, ask for the evidence of each question: no language model involved.
+    """Build memories of public or own data, ask for the evidence of each question; without a language model, but for
+    model-reranker.
 
     A JSONL file of your own has messages, {"role", "content", "id", …}, and questions, {"question", "evidence": [ids]}.
     """

@@ -2,8 +2,8 @@
 
 Each sample becomes a store of its own, written through `MemoryClient.add`, a thread at a time. Each question is asked
 twice: as an agent's turn (`MemoryClient.explain`: what is injected, how long each stage takes), and as a search, as
-deep as the settings fetch candidates, for the ranking. No language model is asked anything. Pairs of statements also go
-through remember, with a model that is scripted from the file.
+deep as the settings fetch candidates, for the ranking. No language model is asked anything, but where one reranks.
+Pairs of statements also go through remember, with a model that is scripted from the file.
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ from typing import Any
 from langmem_plus.config import MemoryConfig, knob_group
 from langmem_plus.errors import ConfigError
 from langmem_plus.presets import PRESETS
+from langmem_plus.providers.rerank import SAME_MODEL, named_chat_model
 
 DEFAULT, WORDS, VECTORS, BM25 = "default", "words", "vectors", "bm25"
 TURN_VECTORS, FUSION = "turn-vectors", "fusion"
@@ -23,6 +24,7 @@ _BUILT_IN: dict[str, dict[str, Any]] = {
     VECTORS: {"dense_weight": 1.0, "fusion": "convex", "reranker": "none"},
     BM25: {"embeddings": "none", "window_weight": 0.0},
 }
+MODEL_RERANKER, FLASHRANK, BUILT_IN_RERANKER = "model-reranker", "flashrank", "builtin-reranker"
 EVERYTHING = "all"
 # A measurement wants everything embedded and drawn out before it asks, however busy the machine is.
 _STEADY: dict[str, Any] = {
@@ -79,26 +81,56 @@ def steady(config: MemoryConfig) -> MemoryConfig:
     return config.replace(**_STEADY)
 
 
+def _by_rules(config: MemoryConfig) -> MemoryConfig:
+    """The steady settings without the chat model that draws facts out: in a comparison, rules do, also where a chat
+    model reranks.
+    """
+    is_same = named_chat_model(config.reranker.strip()) == SAME_MODEL and config.model
+    return steady(config.replace(model=None, reranker=config.model if is_same else config.reranker))
+
+
+def built_in(base: MemoryConfig) -> dict[str, dict[str, Any]]:
+    """What each built-in row changes of the settings. Other rerankers have a row where their model is there:
+    ``model-reranker`` the chat model that the settings name, ``flashrank`` the folder; and where
+    the default row uses one of these, ``builtin-reranker`` is the built-in one.
+    """
+    rows = dict(_BUILT_IN)
+    spec = base.reranker.strip()
+    if named_chat_model(spec) not in (None, SAME_MODEL):
+        rows[MODEL_RERANKER] = {"reranker": spec}
+    elif (base.model or "").strip().lower() not in ("", "none"):
+        rows[MODEL_RERANKER] = {"reranker": SAME_MODEL}
+    if base.reranker_folder is not None:
+        rows[FLASHRANK] = {"reranker": str(base.reranker_folder)}
+    if spec.lower() not in ("", "builtin", "none") and (spec.lower() != "auto" or base.reranker_folder is not None):
+        rows[BUILT_IN_RERANKER] = {"reranker": "builtin"}
+    return rows
+
+
 def make_setup(name: str, base: MemoryConfig) -> Setup:
     """A row by its name: built in, a preset, or the path of a TOML file.
 
     Args:
         name: ``default``, ``turn-vectors`` (no token bits), ``words``, ``fusion`` (no reranker), ``vectors``, ``bm25``,
-            a preset's name, or a path.
+            a reranker as `built_in` has them, a preset's name, or a path.
         base: the settings that the built-in rows change.
 
     Raises:
         ConfigError: there is no such row, preset or file.
     """
-    if name in _BUILT_IN:
-        return Setup(name, steady(base.replace(**_BUILT_IN[name])), plain=name == BM25)
+    rows = built_in(base)
+    if name in rows:
+        return Setup(name, _by_rules(base.replace(**rows[name])), plain=name == BM25)
+    if name in (MODEL_RERANKER, FLASHRANK):
+        wanted = "model" if name == MODEL_RERANKER else "reranker_folder"
+        raise ConfigError(f"the row {name!r} needs a model: set {wanted} in the environment or a settings file.")
     if name in PRESETS:
-        return Setup(name, steady(MemoryConfig.preset(name)))
+        return Setup(name, _by_rules(MemoryConfig.preset(name)))
     path = Path(name)
     if not path.is_file():
-        known = ", ".join((*_BUILT_IN, *PRESETS))
+        known = ", ".join((*rows, *PRESETS))
         raise ConfigError(f"there is nothing to compare called {name!r}: choose from {known}, or name a TOML file.")
-    return Setup(path.stem, steady(MemoryConfig.from_toml(path)))
+    return Setup(path.stem, _by_rules(MemoryConfig.from_toml(path)))
 
 
 def make_setups(names: Sequence[str], base: MemoryConfig) -> list[Setup]:
@@ -113,7 +145,7 @@ def make_setups(names: Sequence[str], base: MemoryConfig) -> list[Setup]:
         ConfigError: there is no such row, preset or file, or two files have one name.
     """
     wanted = [part.strip() for name in names for part in name.split(",") if part.strip()] or [DEFAULT]
-    wanted = [each for name in wanted for each in ((*_BUILT_IN, *PRESETS) if name == EVERYTHING else (name,))]
+    wanted = [each for name in wanted for each in ((*built_in(base), *PRESETS) if name == EVERYTHING else (name,))]
     found = [make_setup(name, base) for name in dict.fromkeys([*wanted, BM25])]
     names_given = [setup.name for setup in found]
     if twice := [name for name in names_given if names_given.count(name) > 1]:

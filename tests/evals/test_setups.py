@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -55,3 +56,25 @@ def test_what_writes_the_same_shares_a_store() -> None:
     assert [each.name for each in alone[0]] == ["words", "bm25"]
     other = [*make_setups([], BASE), *make_setups([], BASE.replace(embeddings="openai:text-embedding-3-small"))]
     assert len(by_store(other)) == 2
+
+
+def test_rerankers_are_rows_where_their_models_are_there() -> None:
+    """A chat model that the settings name, a flashrank folder; then the built-in one may be a row of its own."""
+    extra = {"model-reranker", "flashrank", "builtin-reranker"}
+
+    def rerankers(**settings: Any) -> dict[str, str]:
+        base = BASE.replace(**settings)
+        return {each.name: each.config.reranker for each in make_setups(["all"], base) if each.name in extra}
+
+    assert rerankers() == rerankers(reranker="builtin") == rerankers(model="none") == {}
+    assert rerankers(model="openai:gpt-5-mini") == {"model-reranker": "openai:gpt-5-mini"}
+    named = {"model-reranker": "openai:gpt-5-mini", "builtin-reranker": "builtin"}
+    assert rerankers(reranker="openai:gpt-5-mini") == named
+    assert rerankers(reranker_folder=Path("tiny")) == {"flashrank": "tiny", "builtin-reranker": "builtin"}
+    (row, _) = make_setups(["model-reranker"], BASE.replace(model="openai:gpt-5-mini"))
+    assert row.changed == {"reranker": "openai:gpt-5-mini", "top_k": 7}, "facts are drawn out by rules"
+    (row, _) = make_setups([], BASE.replace(model="openai:gpt-5-mini", reranker="model"))
+    assert (row.config.model, row.config.reranker) == (None, "openai:gpt-5-mini")
+    for name in ("model-reranker", "flashrank"):
+        with pytest.raises(ConfigError, match="needs a model"):
+            make_setups([name], BASE)
