@@ -6,6 +6,7 @@ Pinned memories stay; what is replaced or deleted leaves its tombstone; an id th
 from __future__ import annotations
 
 import uuid
+from collections.abc import Mapping
 
 from langgraph.store.base import GetOp, Item, PutOp
 
@@ -131,8 +132,8 @@ def update_steps(call: Call, id: str, content: Content) -> Steps[str]:
         raise InvalidValueError(
             f"memory {id} is no fact, but of the role {old.role!r}, which is kept as it was said: create a new memory."
         )
-    heir = (yield from get_records(namespace, [old.replaced_by])) if old.replaced_by else {}
-    if any(call.id is not None and call.id in record.source_ids for record in heir.values()):
+    heirs = (yield from get_records(namespace, [old.replaced_by])) if old.replaced_by else {}
+    if _has_updated(call, old, heirs):
         return _updated(id, str(old.replaced_by))
     repeated = [key for key in (yield from _repeated(call, namespace, content)) if key != id]
     limit = call.services.config.simhash_distance
@@ -140,6 +141,9 @@ def update_steps(call: Call, id: str, content: Content) -> Steps[str]:
 
     def change(current: dict[str, MemoryRecord]) -> list[PutOp]:
         nonlocal answer
+        if id in current and _has_updated(call, current[id], current):  # executed twice at once
+            answer = _updated(id, str(current[id].replaced_by))
+            return []
         found, now = _check(current.get(id), id), call.services.clock()
         if (found.text, found.metadata.get("content")) == (content.text, content.fields):
             answer = f"Nothing was changed: memory {id} says so already."
@@ -159,6 +163,12 @@ def update_steps(call: Call, id: str, content: Content) -> Steps[str]:
 
     yield from rewrite(namespace, [id, key, *repeated], change)
     return answer
+
+
+def _has_updated(call: Call, old: MemoryRecord, heirs: Mapping[str, MemoryRecord]) -> bool:
+    """Whether this very call replaced the record already."""
+    heir = heirs.get(old.replaced_by or "")
+    return heir is not None and call.id is not None and call.id in heir.source_ids
 
 
 def _updated(id: str, heir: str) -> str:

@@ -75,6 +75,17 @@ class TestCreate:
         assert answers == ["success"] * 4
         assert len(records()) == 1
 
+    @pytest.mark.parametrize("action", ["create", "update", "delete"])
+    def test_one_call_that_two_workers_execute(self, manage, records, remember, alice, action) -> None:
+        """Both get the same answer, and it is done once."""
+        remember("old", "My wife is called Annette")
+        args = {"action": action, "content": ANNE, **({} if action == "create" else {"id": "old"})}
+        call = {"type": "tool_call", "name": manage.name, "id": "c1", "args": args}
+        with concurrent.futures.ThreadPoolExecutor() as threads:
+            answers = list(threads.map(lambda _: manage.invoke(call, alice), range(4)))
+        assert {(answer.content, answer.status) for answer in answers} == {(answers[0].content, "success")}
+        assert len(records()) == {"create": 2, "update": 1, "delete": 0}[action]
+
     def test_servers_that_count_their_calls_anew(self, manage, ask, records, alice) -> None:
         """The same call id in another thread, or with another content, is another call."""
         ask(manage, "call_0", alice, content=ANNE)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import os
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -26,6 +29,7 @@ from langmem_plus.tools import (
 
 ALICE = ("memories", "alice")
 CREATORS = sorted(doors.__all__)
+GOLDEN = Path(__file__).parent.parent / "snapshots" / "tools.md"
 
 
 def _open() -> dict[str, Any]:
@@ -127,6 +131,18 @@ class TestListIntegration(List, ToolsIntegrationTests): ...
 
 
 class TestSchema:
+    def test_what_a_model_reads(self) -> None:
+        """All of it is a golden file; ``UPDATE_SNAPSHOTS=1`` writes it anew."""
+        found = []
+        for creator in CREATORS:
+            function = convert_to_openai_tool(getattr(tools, creator)())["function"]
+            arguments = json.dumps(function["parameters"], indent=2, ensure_ascii=False)
+            found.append(f"# {function['name']}\n\n{function['description']}\n\n```json\n{arguments}\n```\n")
+        text = "\n".join(found)
+        if os.environ.get("UPDATE_SNAPSHOTS"):
+            GOLDEN.write_text(text, encoding="utf-8")
+        assert text == GOLDEN.read_text(encoding="utf-8")
+
     @pytest.mark.parametrize("creator", CREATORS)
     def test_a_model_sees_what_it_is_to_fill_in_and_nothing_else(self, creator: str) -> None:
         """Each argument has a type and a description; what is injected is hidden; ``required`` is always there."""
