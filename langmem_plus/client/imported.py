@@ -23,7 +23,7 @@ from langmem_plus.importers import (
     read_steps,
     store_steps,
 )
-from langmem_plus.labels import read_space
+from langmem_plus.labels import read_space, read_user
 from langmem_plus.records import TURN_ROLES
 from langmem_plus.remember.steps import arun_steps, run_steps
 from langmem_plus.services import Services
@@ -124,7 +124,7 @@ class ImportCalls:
         found = file if isinstance(file, Export) else read_file(os.fspath(file))
         if not isinstance(found, Export):
             return self._add_all(found, _user(user_id, from_user, dry_run), space, progress)
-        ready = read_memories(found, Whose(user_id, from_user, _room(space) or "default", self._services.clock()))
+        ready = read_memories(found, _whose(user_id, from_user, space, self._services))
         steps = store_steps(self._services, ready.memories, ready.report, dry_run=dry_run, progress=progress)
         return run_steps(steps, self._services, self.store)
 
@@ -142,7 +142,7 @@ class ImportCalls:
         found = file if isinstance(file, Export) else await asyncio.to_thread(read_file, os.fspath(file))
         if not isinstance(found, Export):
             return await self._aadd_all(found, _user(user_id, from_user, dry_run), space, progress)
-        ready = read_memories(found, Whose(user_id, from_user, _room(space) or "default", self._services.clock()))
+        ready = read_memories(found, _whose(user_id, from_user, space, self._services))
         steps = store_steps(self._services, ready.memories, ready.report, dry_run=dry_run, progress=progress)
         return await arun_steps(steps, self._services, self.store)
 
@@ -195,6 +195,11 @@ def _user(user_id: str | None, from_user: str | None, dry_run: bool) -> str:
         what = "dry_run" if dry_run else "from_user"
         raise InvalidValueError(f"{what} is for files of memories, and this one holds conversations: leave it out.")
     return user_id
+
+
+def _whose(user_id: str | None, from_user: str | None, space: str | None, services: Services) -> Whose:
+    owner = None if user_id is None else read_user(user_id)
+    return Whose(owner, from_user, _room(space) or "default", services.clock())
 
 
 def _room(space: str | None) -> str | None:

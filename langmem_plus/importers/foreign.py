@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import functools
 import hashlib
 import json
 from collections.abc import Mapping
@@ -61,12 +62,12 @@ class Foreign:
         """Where it goes."""
         return Scope(self.user_id, self.space)
 
-    @property
+    @functools.cached_property
     def key(self) -> str:
         """The id of the record that it becomes: the same at each import."""
         return record_id("import", self.system, *self.parts)
 
-    @property
+    @functools.cached_property
     def fingerprint(self) -> str:
         """16 hexadecimal digits of what it says: different once the source says something else.
 

@@ -23,10 +23,11 @@ from langmem_plus.importers.report import Remark
 from langmem_plus.labels import decode_label, encode_label, read_user
 from langmem_plus.recall.items import find_text
 from langmem_plus.records import Scope, parse_time
-from langmem_plus.remember.steps import PAGE, Batch, Namespace, Steps, read_record
+from langmem_plus.remember.steps import Batch, Namespace, Steps, read_record
 from langmem_plus.shown import shown
 
 NAMESPACE = ("memories", "{user_id}")
+PAGE = 10_000  # items that are asked for at a time: a store may have to count up to each page anew
 _USER_FIELDS = ("user_id", "langgraph_user_id", "langgraph_auth_user_id")
 _FIELD = re.compile(r"\{([^{}]+)\}")
 
@@ -179,7 +180,7 @@ def read_value(value: Mapping[str, Any]) -> tuple[str | None, dict[str, Any]]:
     below ``content``. A content of fields is told as JSON, as recall reads it, and so is a list.
 
     >>> read_value({"kind": "Memory", "content": {"content": "likes tea", "source": "chat"}})
-    ('likes tea', {'kind': 'Memory', 'source': 'chat'})
+    ('likes tea', {'source': 'chat', 'kind': 'Memory'})
     """
     text, content = find_text(value), value.get("content")
     if text is None and isinstance(content, list) and content:

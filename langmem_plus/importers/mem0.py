@@ -158,7 +158,7 @@ def read_memories(export: Export, whose: Whose) -> Found:
     others = {each.reason for each in found.report.skipped if each.reason.startswith("it belongs to")}
     if others and not found.memories:
         raise export.place.error(
-            f"none of its memories is {(whose.from_user or whose.user_id)!r}'s: {min(others)}. Take the user's name in "
+            f"nothing in it is for {(whose.from_user or whose.user_id)!r}, e.g. {min(others)}. Take the user's name in "
             "the file (from_user=…, --from-user), or take all (user_id=None, --all-users)"
         )
     return found

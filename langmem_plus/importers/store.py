@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from langgraph.store.base import PutOp
+from langgraph.store.base import PutOp, SearchOp
 
 from langmem_plus.errors import ConfigError, InvalidValueError
 from langmem_plus.importers.foreign import IMPORTED, REPEATS, Foreign, origin_of
@@ -14,11 +15,12 @@ from langmem_plus.importers.report import ImportReport, Remark
 from langmem_plus.records import MemoryRecord, Scope, unique
 from langmem_plus.remember.decide import retire, strengthen
 from langmem_plus.remember.rewrite import rewrite
-from langmem_plus.remember.steps import Namespace, Steps, get_records, list_records, put
+from langmem_plus.remember.steps import Batch, Namespace, Steps, get_records, put, read_records
 from langmem_plus.services import Services
 
 Progress = Callable[[int], None]
 _AT_ONCE = 500  # memories that are decided and written in one batch
+_LISTED = 20_000  # facts that are listed at a time, of which only the words are kept
 _SKIPPED = "skipped"
 _FACTS = {"role": "memory", "status": "active"}
 
@@ -147,12 +149,12 @@ def _store(services: Services, room: _Room, chunk: Sequence[Foreign], report: Im
 
 def _write(services: Services, room: _Room, chunk: Sequence[Foreign]) -> Steps[_Outcome]:
     keys = [each.key for each in chunk]
-    there = yield from get_records(room.namespace, keys)
+    there = {**(yield from get_records(room.namespace, keys)), **room.planned}
+    if all(_is_known(each, there.get(each.key)) for each in chunk):
+        return _Outcome(kinds=["known"] * len(chunk))
     twins = [str(origin_of(record)[REPEATS]) for record in there.values() if REPEATS in origin_of(record)]
     if not room.listed:
-        facts = yield from list_records(room.namespace, _FACTS)
-        room.texts = {_fold(fact.text): fact.id for fact in facts}
-        room.listed = True
+        yield from _list_texts(room)
     same = [room.texts[text] for text in (_fold(each.text) for each in chunk) if text in room.texts]
     outcome = _Outcome()
 
@@ -165,6 +167,22 @@ def _write(services: Services, room: _Room, chunk: Sequence[Foreign]) -> Steps[_
     return outcome
 
 
+def _is_known(each: Foreign, record: MemoryRecord | None) -> bool:
+    """Whether a record says what its source says, so that there is nothing to do."""
+    return record is not None and record.status == "active" and origin_of(record).get("fingerprint") == each.fingerprint
+
+
+def _list_texts(room: _Room) -> Steps[None]:
+    """Learn what the active facts say."""
+    offset, listed = 0, _LISTED
+    while listed == _LISTED:
+        (page,) = yield Batch([SearchOp(room.namespace, filter=_FACTS, limit=_LISTED, offset=offset)])
+        room.texts |= {_fold(fact.text): fact.id for fact in read_records(page, room.namespace)}
+        listed = len(page)
+        offset += listed
+    room.listed = True
+
+
 def _decide(
     services: Services, chunk: Sequence[Foreign], current: Mapping[str, MemoryRecord], texts: Mapping[str, str]
 ) -> _Outcome:
@@ -175,9 +193,8 @@ def _decide(
         return out.records.get(key, current.get(key))
 
     for each in chunk:
-        fresh, folded = each.to_record(now), _fold(each.text)
-        old = find(each.key)
-        equal = old is not None and origin_of(old).get("fingerprint") == origin_of(fresh)["fingerprint"]
+        old, folded = find(each.key), _fold(each.text)
+        equal = old is not None and origin_of(old).get("fingerprint") == each.fingerprint
         repeats = old is not None and REPEATS in origin_of(old)
         if old is not None and equal and not _left_alone(old, folded, find):
             out.kinds.append("known" if old.status == "active" or repeats else "retired")
@@ -185,13 +202,13 @@ def _decide(
         if old is not None and old.status != "active" and not repeats:
             out.kinds.append("retired")
             continue
-        kind = "stored"
+        kind, fresh = "stored", each.to_record(now)
         if old is not None and old.status == "active":
             kind, fresh = "updated", _renewed(old, fresh)
             out.gone.add(_fold(old.text))
             out.texts.pop(_fold(old.text), None)
         target = find(out.texts.get(folded) or texts.get(folded, ""))
-        if target is not None and target.id != fresh.id and target.status == "active" and _fold(target.text) == folded:
+        if target is not None and target.id != fresh.id and _says(target, folded, now):
             out.records[target.id] = strengthen(target, fresh, now)
             out.records[fresh.id] = _repeat(fresh, target, services)
             kind = "repeated"
@@ -200,6 +217,12 @@ def _decide(
             out.texts[folded] = fresh.id
         out.kinds.append(kind)
     return out
+
+
+def _says(record: MemoryRecord, folded: str, now: dt.datetime) -> bool:
+    """Whether a record is in force and says these words."""
+    lives = record.expires_at is None or record.expires_at > now
+    return lives and record.status == "active" and _fold(record.text) == folded
 
 
 def _left_alone(old: MemoryRecord, folded: str, find: Callable[[str], MemoryRecord | None]) -> bool:

@@ -171,6 +171,8 @@ def test_errors_say_what_to_do(client: MemoryClient, tmp_path: Path) -> None:
         client.import_file(write(tmp_path, EXPORT), user_id="zoe")
     with pytest.raises(ImportFileError, match="can't be read"):
         client.import_file(tmp_path / "missing.json", user_id="alex")
+    with pytest.raises(MissingIdentityError, match="name them"):
+        client.import_file(write(tmp_path, EXPORT), user_id=" ")
 
 
 async def test_the_async_calls_do_the_same(tmp_path: Path, source: InMemoryStore) -> None:

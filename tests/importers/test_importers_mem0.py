@@ -194,7 +194,7 @@ def test_whose_the_memories_become() -> None:
 
 def test_a_file_of_others_alone_is_an_error() -> None:
     """It names whom the file speaks of, and what to do."""
-    with pytest.raises(ImportFileError, match=r"none .* 'zoe'.*belongs to 'alex'.*--from-user"):
+    with pytest.raises(ImportFileError, match=r"nothing in it is for 'zoe'.*belongs to 'alex'.*--from-user"):
         read({"results": [VEGAN]}, "zoe")
 
 

@@ -134,6 +134,14 @@ def test_the_same_words_are_one_fact() -> None:
     assert facts(store) == {"Likes green tea": record}
 
 
+def test_an_expired_fact_says_nothing_any_more() -> None:
+    """Words that hold again are a fact of their own."""
+    store = InMemoryStore()
+    past = MemoryRecord(id="past", text="likes tea", user_id="ann", expires_at=LONG_AGO)
+    store.put(ANN, "past", past.to_value())
+    assert counts(load(store, memory("a", "likes tea"))) == {"stored": 1}
+
+
 def test_a_repeat_that_is_forgotten_stays_forgotten() -> None:
     """The words don't come back through the memory that only repeated them."""
     store = InMemoryStore()
