@@ -15,13 +15,18 @@ from langmem_plus.cli.options import (
     ConfigOption,
     JsonOption,
     PathOption,
+    RolesOption,
+    SinceOption,
     SpaceOption,
+    TagsOption,
     ThreadOption,
+    UntilOption,
     UserOption,
     check_model,
     file_parts,
     open_client,
     open_reader,
+    read_conditions,
     read_config,
 )
 from langmem_plus.cli.output import (
@@ -130,6 +135,10 @@ def search(
     user: UserOption,
     space: SpaceOption = "default",
     thread: ThreadOption = None,
+    role: RolesOption = None,
+    tag: TagsOption = None,
+    since: SinceOption = None,
+    until: UntilOption = None,
     k: Annotated[int | None, typer.Option("-k", help="How many hits.", min=1, max=MOST, show_default="top_k")] = None,
     path: PathOption = None,
     config: ConfigOption = None,
@@ -137,13 +146,15 @@ def search(
 ) -> None:
     """Find memories, best first, with the score of each stage."""
     with open_reader(path, read_config(config), Scope(user, space), as_json) as client:
-        hits = client.search(query, user_id=user, space=space, thread_id=thread, k=k)
+        wanted = read_conditions(role, tag, since, until)
+        hits = client.search(query, user_id=user, space=space, thread_id=thread, k=k, filter=wanted)
     if as_json:
         print_json([hit_json(hit) for hit in hits])
     elif hits:
         console.print(hit_table(hits))
     else:
-        errors.print(f"Nothing relevant in the space {space!r} of {user!r}.")
+        kind = " of this kind" if wanted else ""
+        errors.print(f"Nothing relevant{kind} in the space {space!r} of {user!r}.")
     raise typer.Exit(0 if hits else 1)
 
 

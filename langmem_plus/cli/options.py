@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -42,6 +42,19 @@ ConfigOption = Annotated[Path | None, typer.Option("--config", "-c", help="A TOM
 UserOption = Annotated[str, typer.Option("--user", "-u", envvar=USER_VARIABLE, help="Whose memory.")]
 SpaceOption = Annotated[str, typer.Option("--space", "-s", help="Which part of it.")]
 ThreadOption = Annotated[str | None, typer.Option("--thread", "-t", help="Which conversation.")]
+RolesOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--role", "-r", help="Only this kind: memory (facts), user, assistant, archive, document; or several."
+    ),
+]
+TagsOption = Annotated[list[str] | None, typer.Option("--tag", help="Only with this tag, or one of several.")]
+SinceOption = Annotated[
+    str | None, typer.Option("--since", metavar="TIME", help="Only what was said then or later, e.g. 2026-01-31.")
+]
+UntilOption = Annotated[
+    str | None, typer.Option("--until", metavar="TIME", help="Only what was said by then; a day is meant whole.")
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="JSON for programs instead of tables.")]
 
 
@@ -60,6 +73,19 @@ def check_model(config: MemoryConfig) -> MemoryConfig:
     if config.model and config.model.strip().lower() not in ("", "none"):
         build_chat_model(config.model.strip(), config.base_url)
     return config
+
+
+def read_conditions(
+    roles: list[str] | None, tags: list[str] | None, since: str | None, until: str | None
+) -> dict[str, Any] | None:
+    """The filter that options ask for; None for none.
+
+    >>> read_conditions(["user"], None, "2026-01-31", None)
+    {'role': {'in': ['user']}, 'time': {'gte': '2026-01-31'}}
+    """
+    time = {operator: value for operator, value in (("gte", since), ("lte", until)) if value is not None}
+    lists = {name: {"in": values} for name, values in (("role", roles), ("tags", tags)) if values}
+    return {**lists, **({"time": time} if time else {})} or None
 
 
 def open_client(path: Path | None, config: MemoryConfig) -> MemoryClient:
