@@ -13,7 +13,8 @@
 - ``remember``, after the answer: facts are drawn out, reconciled with what is known, summarised, and kept within
   bounds.
 
-The same two paths serve every door: `create_memory_graph`, its halves, and `MemoryClient`.
+The same two paths serve every door: `create_memory_graph` and its halves, `LongTermMemoryMiddleware` for
+``create_agent``, `MemoryRetriever` for chains, memory as tools, and `MemoryClient`.
 """
 
 from __future__ import annotations
@@ -25,37 +26,48 @@ if TYPE_CHECKING:
     from langmem_plus.client import MemoryClient
     from langmem_plus.config import MemoryConfig
     from langmem_plus.graph import create_memory_graph, create_recall_graph, create_remember_graph
+    from langmem_plus.middleware import LongTermMemoryMiddleware
     from langmem_plus.records import MemoryHit, MemoryRecord, MemoryReport, Scope
+    from langmem_plus.retriever import MemoryRetriever
     from langmem_plus.state import MemoryState
     from langmem_plus.store import MarkdownStore
+    from langmem_plus.tools import create_manage_memory_tool, create_search_memory_tool
 
 __all__ = [
+    "LongTermMemoryMiddleware",
     "MarkdownStore",
     "MemoryClient",
     "MemoryConfig",
     "MemoryHit",
     "MemoryRecord",
     "MemoryReport",
+    "MemoryRetriever",
     "MemoryState",
     "Scope",
+    "create_manage_memory_tool",
     "create_memory_graph",
     "create_recall_graph",
     "create_remember_graph",
+    "create_search_memory_tool",
 ]
 
 # Where each name lives; it is loaded when it is first used, so that importing the package costs next to nothing.
 _HOMES = {
+    "LongTermMemoryMiddleware": "middleware",
     "MarkdownStore": "store",
     "MemoryClient": "client",
     "MemoryConfig": "config",
     "MemoryHit": "records",
     "MemoryRecord": "records",
     "MemoryReport": "records",
+    "MemoryRetriever": "retriever",
     "MemoryState": "state",
     "Scope": "records",
+    "create_manage_memory_tool": "tools",
     "create_memory_graph": "graph",
     "create_recall_graph": "graph",
     "create_remember_graph": "graph",
+    "create_search_memory_tool": "tools",
 }
 
 
