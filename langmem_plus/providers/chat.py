@@ -65,7 +65,7 @@ def make_chat_model(
     Args:
         model: ``"provider:model"`` as LangChain's ``init_chat_model`` takes it (built at the first use), a chat model,
             or a runnable made from one (``bind``, ``with_retry``, ``with_fallbacks``); ``"none"`` or None.
-        config: gives ``base_url`` for OpenAI-compatible servers.
+        config: gives ``base_url`` and ``answer_seconds`` for OpenAI-compatible servers.
 
     Raises:
         ConfigError: it is none of these; there is no such provider, or its package isn't installed.
@@ -76,9 +76,9 @@ def make_chat_model(
         spec = model.strip()
         if spec.lower() in ("", "none"):
             return None
-        base_url = (config or MemoryConfig()).base_url
-        check_chat_model(spec, base_url)
-        return LazyChatModel(spec=spec, base_url=base_url)
+        settings = config or MemoryConfig()
+        check_chat_model(spec, settings.base_url)
+        return LazyChatModel(spec=spec, base_url=settings.base_url, answer_seconds=settings.answer_seconds)
     if isinstance(model, Runnable):
         return cast(BaseChatModel, model)
     raise ConfigError(f"model={model!r} is a {type(model).__name__}; give a chat model or a name such as openai:gpt-5.")
@@ -243,7 +243,7 @@ def _refusal(message: BaseMessage) -> str | None:
 
 
 def _resolved(model: BaseChatModel) -> BaseChatModel:
-    return model.resolve() if isinstance(model, LazyChatModel) else model
+    return model.resolve_bounded() if isinstance(model, LazyChatModel) else model
 
 
 def _config() -> RunnableConfig:

@@ -26,6 +26,7 @@ class LazyChatModel(BaseChatModel):
     Args:
         spec: ``provider:model``, or a model's name alone where its provider can be told from it or ``base_url`` is set.
         base_url: the address of an OpenAI-compatible server.
+        answer_seconds: how long an OpenAI-compatible server works on an answer for memory; None sets no bound.
 
     Raises:
         ConfigError: at the first use: the provider, its package or its key is missing; the message says what to do.
@@ -33,12 +34,14 @@ class LazyChatModel(BaseChatModel):
 
     spec: str
     base_url: str | None = None
+    answer_seconds: float | None = None
     _model: BaseChatModel | None = PrivateAttr(None)
+    _bounded: BaseChatModel | None = PrivateAttr(None)
     _in_loops: dict[asyncio.AbstractEventLoop, BaseChatModel] = PrivateAttr(default_factory=dict)
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> LazyChatModel:
         """The same name; connections aren't copied."""
-        return LazyChatModel(spec=self.spec, base_url=self.base_url)
+        return LazyChatModel(spec=self.spec, base_url=self.base_url, answer_seconds=self.answer_seconds)
 
     @property
     def _llm_type(self) -> str:
@@ -53,6 +56,16 @@ class LazyChatModel(BaseChatModel):
         if self._model is None:
             self._model = build_chat_model(self.spec, self.base_url)
         return self._model
+
+    def resolve_bounded(self) -> BaseChatModel:
+        """The same for memory's own questions, which nobody waits for longer than ``answer_seconds``: then the request
+        ends, too, so that the server doesn't work on for nobody while the next try queues behind it.
+        """
+        if self.answer_seconds is None:
+            return self.resolve()
+        if self._bounded is None:
+            self._bounded = build_chat_model(self.spec, self.base_url, answer_seconds=self.answer_seconds)
+        return self._bounded
 
     async def aresolve(self) -> BaseChatModel:
         """The provider's own model for the running loop: its connections can't be used in another one."""
@@ -130,13 +143,16 @@ class LazyChatModel(BaseChatModel):
             yield chunk
 
 
-def build_chat_model(spec: str, base_url: str | None = None, own_async_client: bool = False) -> BaseChatModel:
+def build_chat_model(
+    spec: str, base_url: str | None = None, own_async_client: bool = False, answer_seconds: float | None = None
+) -> BaseChatModel:
     """Build the model that a name means, now.
 
     Args:
         spec: ``provider:model``, or a model's name alone.
         base_url: the address of an OpenAI-compatible server.
         own_async_client: give an OpenAI model an async HTTP client of its own instead of the one that all share.
+        answer_seconds: end an OpenAI model's request after so many seconds, for good.
 
     Raises:
         ConfigError: the provider, its package or its key is missing; the message says what to do.
@@ -144,9 +160,13 @@ def build_chat_model(spec: str, base_url: str | None = None, own_async_client: b
     init = importlib.import_module("langchain.chat_models").init_chat_model
     try:
         model: BaseChatModel = _init(init, spec, base_url)
-        if own_async_client and type(model).__module__.startswith("langchain_openai."):
-            client = importlib.import_module("openai").DefaultAsyncHttpxClient()
-            model = _init(init, spec, base_url, http_async_client=client)
+        settings: dict[str, Any] = {}
+        if type(model).__module__.startswith("langchain_openai."):
+            if own_async_client:
+                settings["http_async_client"] = importlib.import_module("openai").DefaultAsyncHttpxClient()
+            if answer_seconds is not None:
+                settings |= {"timeout": answer_seconds, "http_client": _make_client()}
+        model = _init(init, spec, base_url, **settings) if settings else model
     except ImportError as error:
         if "langchain-openai" in str(error):
             raise MissingExtraError(f"model={spec!r}", "openai") from error
@@ -176,6 +196,25 @@ def _init(init: Callable[..., BaseChatModel], spec: str, base_url: str | None, *
         if "provider" not in str(error):
             raise
         return init(spec, model_provider="openai", **openai)  # the colon belongs to the name, as in qwen2.5:7b
+
+
+def _make_client() -> Any:
+    """An HTTP client for OpenAI's SDK, which would repeat a request that took too long: this one's time-out is final.
+    What else goes wrong on the way is tried again, as the SDK does.
+    """
+    openai = importlib.import_module("openai")
+
+    class Client(openai.DefaultHttpxClient):  # type: ignore[misc, name-defined] # the SDK is loaded lazily
+        def send(self, request: Any, **options: Any) -> Any:
+            try:
+                return super().send(request, **options)
+            except Exception as error:
+                # The SDK is built on httpx or on its successor, whose errors share their names alone.
+                if any(kind.__name__ == "TimeoutException" for kind in type(error).__mro__):
+                    raise openai.APITimeoutError(request=request) from error
+                raise
+
+    return Client()
 
 
 def _one_chunk(result: ChatResult) -> ChatGenerationChunk:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import subprocess
 import sys
 from typing import Any
@@ -17,7 +18,7 @@ from langmem_plus.config import MemoryConfig
 from langmem_plus.errors import ConfigError, MissingExtraError
 from langmem_plus.providers.chat import astructured, make_chat_model, structured
 from langmem_plus.providers.lazy import LazyChatModel
-from langmem_plus.testing import LoopbackServer, ScriptedChatModel
+from langmem_plus.testing import Failure, LoopbackServer, ScriptedChatModel
 
 
 class Notes(BaseModel):
@@ -146,3 +147,29 @@ def test_a_models_own_client_isnt_bound_to_a_loop(monkeypatch: pytest.MonkeyPatc
     with LoopbackServer(then=TEA) as server:
         model = ChatOpenAI(model="scripted", base_url=server.base_url, api_key=SecretStr("x"), max_retries=0)
         assert [asyncio.run(astructured(model, ASK, Notes)) for _ in range(4)] == [Notes(notes=["tea"])] * 4
+
+
+@pytest.mark.parametrize("kind", ["sync", "async"])
+async def test_a_request_that_nobody_waits_for_any_more_ends(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that is too slow for ``answer_seconds`` gets one request, which ends then, and not the SDK's three of
+    ten minutes; what else goes wrong is tried again."""
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with LoopbackServer([Failure(delay=30.0)], then=TEA) as server:
+        model = make_chat_model("openai:any", MemoryConfig(base_url=server.base_url, answer_seconds=0.1))
+        assert model is not None
+        with pytest.raises(Exception, match="timed out"):
+            await astructured(model, ASK, Notes) if kind == "async" else structured(model, ASK, Notes)
+        assert len(server.requests) == 1
+    with LoopbackServer([Failure(503, headers={"Retry-After-Ms": "1"})], then=TEA) as server:
+        model = make_chat_model("openai:any", MemoryConfig(base_url=server.base_url))
+        assert model is not None and structured(model, ASK, Notes).notes == ["tea"]
+
+
+def test_an_agents_own_answers_have_no_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    """``answer_seconds`` is for what memory asks; the same name as an agent's model takes the time that it takes."""
+    monkeypatch.setenv("OPENAI_API_KEY", "x")
+    model = make_chat_model("openai:any", MemoryConfig(answer_seconds=7))
+    assert isinstance(model, LazyChatModel)
+    agent: Any = model.resolve()
+    memory: Any = copy.deepcopy(model).resolve_bounded()
+    assert (agent.request_timeout, memory.request_timeout) == (None, 7)
