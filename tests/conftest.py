@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,6 +27,33 @@ def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in os.environ:
         if name.upper().startswith("LANGMEM_PLUS_"):
             monkeypatch.delenv(name)
+
+
+@pytest.fixture
+def run_example(tmp_path: Path) -> Callable[[Path], None]:
+    """Runs an example as a reader would, in a fresh interpreter and an empty folder, and compares what it prints with
+    what its ``# → …`` comments say; ``…`` stands for anything.
+    """
+
+    def run(script: Path) -> None:
+        folder = tmp_path / "empty"
+        folder.mkdir()
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("LANGMEM_PLUS_")}
+        done = subprocess.run(
+            [sys.executable, str(script)],
+            cwd=folder,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=100,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        for expected in re.findall(r"# → (.+)$", script.read_text(encoding="utf-8"), re.MULTILINE):
+            parts = [re.escape(part.strip()) for part in expected.split("…")]
+            assert re.search(".*".join(parts), done.stdout, re.DOTALL), done.stdout
+
+    return run
 
 
 class Letters:
