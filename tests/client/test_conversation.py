@@ -22,7 +22,7 @@ from langgraph.store.memory import InMemoryStore
 from typing_extensions import TypedDict
 
 from langmem_plus import MemoryClient, MemoryConfig
-from langmem_plus.client import Reply
+from langmem_plus.client import Reply, told
 from langmem_plus.errors import ConfigError, InvalidValueError, MissingIdentityError, ModelCallError
 from langmem_plus.fence import strip_context
 from langmem_plus.records import MemoryRecord, Scope, record_id, summary_key, utc_now
@@ -464,8 +464,9 @@ def test_a_thread_has_an_id(client: MemoryClient, thread: Any) -> None:
     assert len(client.load(7, user_id="ann")) == 1  # type: ignore[arg-type]
 
 
-def test_a_thread_of_more_than_a_page(client: MemoryClient) -> None:
+def test_a_thread_of_more_than_a_page(client: MemoryClient, monkeypatch: pytest.MonkeyPatch) -> None:
     """However long, all of it comes back, in order."""
+    monkeypatch.setattr(told, "PAGE", 10)
     scope = Scope(**WHO)
     many = [
         MemoryRecord(
@@ -477,7 +478,7 @@ def test_a_thread_of_more_than_a_page(client: MemoryClient) -> None:
             extracted=True,
             metadata={"turn": number // 2 + 1, "position": number % 2},
         )
-        for number in range(1050 * 2)
+        for number in range(45)
     ]
     client.store.batch([PutOp(scope.namespace, each.id, each.to_value(), index=False) for each in many])
     assert said(client) == [each.text for each in many]

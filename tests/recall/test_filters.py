@@ -288,7 +288,7 @@ def _varied(number: int) -> MemoryRecord:
 
 
 @given(FILTERS, FIELDS)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_a_filter_is_what_a_naive_one_is(filter: dict[str, Any], fields: dict[str, Any]) -> None:
     """Any filter, any record."""
     made = MemoryRecord(id="r", text="x", user_id="ann", created_at=NOW, updated_at=NOW, **fields)
@@ -296,7 +296,7 @@ def test_a_filter_is_what_a_naive_one_is(filter: dict[str, Any], fields: dict[st
 
 
 @given(FILTERS)
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_a_search_finds_all_that_meets_a_filter_and_nothing_else(filled: Any, filter: dict[str, Any]) -> None:
     """Over every kind of store, with pages much smaller than the namespace; values of other programs, too."""
     stores, scope, made = filled
