@@ -336,7 +336,7 @@ _CALLS = st.lists(
 
 class TestIdempotency:
     @given(_CALLS)
-    @settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
     def test_any_order_of_calls_and_retries(self, calls: list[tuple[str, str, bool]]) -> None:
         """Sync or async, however often: each content stands once, and a repeated call answers the same."""
         store = InMemoryStore()
