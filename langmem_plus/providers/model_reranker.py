@@ -119,8 +119,7 @@ class ModelReranker:
         """The model's ratings; a failure counts towards its rest."""
         if not self.breaker.allows():
             raise ModelRestingError(
-                f"the reranking model failed {self.breaker.failures} times in a row; it is asked again in "
-                f"{self.breaker.resting():.0f} s."
+                f"the reranking model failed lately; it is asked again in {self.breaker.resting():.0f} s."
             )
         began = time.monotonic()
         try:

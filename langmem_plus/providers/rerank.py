@@ -25,7 +25,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import Runnable
 
 from langmem_plus.config import MemoryConfig
-from langmem_plus.errors import ConfigError
+from langmem_plus.errors import ConfigError, MissingExtraError
 from langmem_plus.providers.chat import make_chat_model
 from langmem_plus.providers.downloads import download_reranker, downloaded_folder
 from langmem_plus.providers.model_reranker import ModelReranker
@@ -118,7 +118,12 @@ def named_chat_model(spec: str) -> str | None:
 
 
 def _with_model(name: str, config: MemoryConfig, model: BaseChatModel | None) -> ModelReranker:
-    found = make_chat_model(name, config) if name != SAME_MODEL else model or make_chat_model(config.model, config)
+    try:
+        found = make_chat_model(name, config) if name != SAME_MODEL else model or make_chat_model(config.model, config)
+    except MissingExtraError:
+        raise
+    except ConfigError as error:
+        raise ConfigError(f"reranker={name!r} is read as a chat model. {error}") from error
     if found is None:
         raise ConfigError(
             f"reranker={name!r} means the chat model that model names, and none is named: set model, or name one here "

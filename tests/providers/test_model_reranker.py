@@ -303,7 +303,7 @@ def test_without_a_model_that_is_told_at_once() -> None:
     """``model`` where none is set, a provider that doesn't exist, a package that is missing."""
     with pytest.raises(ConfigError, match="set model"):
         make_reranker("model")
-    with pytest.raises(ConfigError, match="opnai"):
+    with pytest.raises(ConfigError, match="reranker='opnai:gpt-5' is read as a chat model"):
         make_reranker("opnai:gpt-5")
     with pytest.raises(ConfigError, match="pip install langchain-cohere"):
         make_reranker("cohere:command-r")
