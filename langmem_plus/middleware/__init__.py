@@ -2,11 +2,12 @@
 
 ::
 
-    before_agent     record_user                                what the user said is stored
-    wrap_model_call  plan → retrieve → rerank → mmr → inject    once a run; each model call of it carries the same text
-    after_agent      record_assistant → remember                the reply is stored; facts follow in the background
+    before_agent     plan → retrieve → rerank → mmr → inject → record_user    once a run
+    wrap_model_call  the recalled text                                        the same in each model call of the run
+    after_agent      record_assistant → remember                              facts follow in the background
 
-The stages are those of the memory graph; recalled text stands in the model's calls alone.
+After an interrupt, where before_agent doesn't run, the first model call recalls again. The stages are those of the
+memory graph; recalled text stands in the model's calls alone.
 """
 
 from langmem_plus.middleware.memory import LongTermMemoryMiddleware

@@ -10,10 +10,12 @@ from __future__ import annotations
 import threading
 import uuid
 from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, NotRequired, cast
 
 from langchain.agents.middleware.types import AgentState, OmitFromInput, PrivateStateAttr
+from langchain_core.messages import BaseMessage
 from langgraph.channels import UntrackedValue
 from typing_extensions import TypedDict
 
@@ -76,10 +78,25 @@ class Channels:
 
 @dataclass(frozen=True)
 class Run:
-    """What is known of one run: the recalled text, None before its first model call, and the report so far."""
+    """What is known of one run.
+
+    Args:
+        context: the recalled text; None where nothing was recalled yet.
+        report: the report so far.
+        window: the ids of the messages that were taken for seen when it was recalled.
+        sent: a model was called with it, so it stays as it is.
+    """
 
     context: str | None = None
     report: dict[str, Any] = field(default_factory=dict)
+    window: frozenset[str | None] = frozenset()
+    sent: bool = False
+
+    def fits(self, messages: Sequence[BaseMessage]) -> bool:
+        """Whether a model that sees these messages may be called with what was recalled; where it doesn't see all that
+        was taken for seen, because they were shortened for the call, it is recalled anew before the first call.
+        """
+        return self.context is not None and (self.sent or self.window <= {message.id for message in messages})
 
 
 class Runs:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 from langchain.agents.middleware.types import AgentMiddleware, AgentState, ExtendedModelResponse, ModelResponse
@@ -36,8 +37,8 @@ Stage = Runnable[MemoryState, Update]
 class LongTermMemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     """An agent that remembers: what matters is recalled before it answers, and what was said is stored after.
 
-    What the user says is stored before the agent runs. Before the first model call, and after an interrupt, memory is
-    recalled; the text stands in each model call of the run, at the user's message (or in the system message, as
+    Before the agent runs, memory is recalled and what the user says is stored; after an interrupt memory is recalled
+    again. The text stands in each model call of the run, at the user's message (or in the system message, as
     ``inject_as`` says), and never in the thread or a checkpoint. After the run the reply is stored, and facts are drawn
     out in the background (``background=False``: before the run ends). The result's ``memory_report`` tells what was
     recalled and stored, and why; the recall's is streamed as the custom event ``{"memory": report}``. Where memory
@@ -86,7 +87,7 @@ class LongTermMemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         if services.config.background:
             afterwards = Afterwards(services)
             before, after = expecting(before, services, afterwards), [remember_node(services, afterwards)]
-        self._before: list[Stage] = [before]
+        self._record: Stage = before
         self._after: list[Stage] = [record_assistant_node(services), *after]
 
     @property
@@ -97,43 +98,45 @@ class LongTermMemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     # hooks
 
     def before_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> Update | None:
-        """Store what the user said."""
+        """Recall, and store what the user said."""
         config = get_config()
         if is_subagent(config):
             return None
         known, nodes, incognito = self._begin(state, config)
-        run_stages(nodes, known, config)
+        run_stages(nodes, known, marked(config, incognito))
         return self._opened(known, incognito)
 
     async def abefore_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> Update | None:
-        """Store what the user said."""
+        """Recall, and store what the user said."""
         config = get_config()
         if is_subagent(config):
             return None
         known, nodes, incognito = self._begin(state, config)
-        await arun_stages(nodes, known, config)
+        await arun_stages(nodes, known, marked(config, incognito))
         return self._opened(known, incognito)
 
     def wrap_model_call(
         self, request: Request, handler: Callable[[Request], Response]
     ) -> Response | ExtendedModelResponse[Any]:
-        """Recall, unless this run has recalled already, and call the model with what was recalled."""
+        """Call the model with what was recalled; recall first where the run hasn't yet, as after a resume."""
         handle, run = self._find_run(request)
-        if run.context is None:
+        if not run.fits(request.messages):
             known = self._asked(request, run)
             run_stages(self._recall, known, self._recall_config(request))
-            handle, run = self._recalled(handle, known)
+            run = _recalled(known)
+        handle = self._runs.keep(handle, replace(run, sent=True))
         return self._answered(request, handle, handler(self._injected(request, run)))
 
     async def awrap_model_call(
         self, request: Request, handler: Callable[[Request], Awaitable[Response]]
     ) -> Response | ExtendedModelResponse[Any]:
-        """Recall, unless this run has recalled already, and call the model with what was recalled."""
+        """Call the model with what was recalled; recall first where the run hasn't yet, as after a resume."""
         handle, run = self._find_run(request)
-        if run.context is None:
+        if not run.fits(request.messages):
             known = self._asked(request, run)
             await arun_stages(self._recall, known, self._recall_config(request))
-            handle, run = self._recalled(handle, known)
+            run = _recalled(known)
+        handle = self._runs.keep(handle, replace(run, sent=True))
         return self._answered(request, handle, await handler(self._injected(request, run)))
 
     def after_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> Update | None:
@@ -181,15 +184,14 @@ class LongTermMemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
 
     def _begin(self, state: Mapping[str, Any], config: RunnableConfig) -> tuple[MemoryState, list[Stage], bool]:
         """What the stages read, those that are to run, and whether the turn is incognito: a run in which the user says
-        nothing new goes on with the turn before, as what that was.
+        nothing new goes on with the turn before, as incognito as that was.
         """
         known = self._known(state)
         if user_turn(known["messages"], known.get("memory_turn"), known.get("memory_counted"))[1]:
-            return known, self._before, self._services.is_incognito(config)
-        return known, [], self._is_incognito(state, config)
+            return known, [*self._recall, self._record], self._services.is_incognito(config)
+        return known, self._recall, self._is_incognito(state, config)
 
     def _opened(self, known: MemoryState, incognito: bool) -> Update:
-        handle = self._runs.keep(None, Run(report=known.get("memory_report") or {}))
         progress = Progress(
             turn=known.get("memory_turn"),
             counted=known.get("memory_counted"),
@@ -197,7 +199,7 @@ class LongTermMemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             open=True,
             incognito=incognito,
         )
-        return {self._channels.progress: progress, self._channels.run: handle}
+        return {self._channels.progress: progress, self._channels.run: self._runs.keep(None, _recalled(known))}
 
     def _replied(self, state: Mapping[str, Any]) -> MemoryState:
         """What the stages read once the run is over: the thread, with nothing but the reply after the user's words."""
@@ -233,10 +235,7 @@ class LongTermMemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
 
     def _recall_config(self, request: Request) -> RunnableConfig:
         """The run's configuration; incognito where the turn was, although who resumes it doesn't say so."""
-        config = get_config()
-        if not self._progress(request.state)["incognito"]:
-            return config
-        return {**config, "configurable": {**(config.get("configurable") or {}), "incognito": True}}
+        return marked(get_config(), self._progress(request.state)["incognito"])
 
     def _asked(self, request: Request, run: Run) -> MemoryState:
         """What recall reads: the messages that the model would see, the user's last words the last of a person."""
@@ -247,10 +246,6 @@ class LongTermMemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             if said is None or place <= said or not isinstance(message, HumanMessage)
         ]
         return MemoryState(messages=window, memory_report=run.report)
-
-    def _recalled(self, handle: str | None, known: MemoryState) -> tuple[str, Run]:
-        run = Run(known.get("memory_context") or "", known.get("memory_report") or {})
-        return self._runs.keep(handle, run), run
 
     def _injected(self, request: Request, run: Run) -> Request:
         said = self._progress(request.state)["said"]
@@ -269,6 +264,18 @@ class LongTermMemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
 def is_subagent(config: RunnableConfig) -> bool:
     """Whether a deepagents agent has called this one: then a model has written what it is told."""
     return (config.get("configurable") or {}).get("ls_agent_type") == "subagent"
+
+
+def marked(config: RunnableConfig, incognito: bool) -> RunnableConfig:
+    """The configuration, which says that the run is incognito where it is."""
+    configurable = config.get("configurable") or {}
+    return {**config, "configurable": {**configurable, "incognito": True}} if incognito else config
+
+
+def _recalled(known: MemoryState) -> Run:
+    """What the stages of recall have written."""
+    window = frozenset(message.id for message in known["messages"])
+    return Run(known.get("memory_context") or "", known.get("memory_report") or {}, window)
 
 
 def run_stages(nodes: Sequence[Stage], known: MemoryState, config: RunnableConfig) -> None:

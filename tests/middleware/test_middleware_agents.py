@@ -4,6 +4,7 @@ import asyncio
 from dataclasses import dataclass
 
 import pytest
+from blockbuster import blockbuster_ctx
 from langchain.agents import create_agent
 from langchain_core.messages import HumanMessage
 from langchain_core.runnables import RunnableConfig
@@ -128,6 +129,20 @@ def test_turns_of_an_earlier_process(config, run_config, tmp_path, records):
         store.put(Scope("alice").namespace, turn.id, turn.to_value())
         LongTermMemoryMiddleware(store=store, config=config)
         assert [record.text for record in records(store, "memory")] == ["My wife is called Anne"]
+
+
+async def test_an_async_run_blocks_no_event_loop(config, run_config, say, tmp_path):
+    """Nothing in an async run waits in the loop: `langgraph dev` fails an agent that does."""
+    settings = config.replace(strict=True)
+    with MarkdownStore(tmp_path, config=settings) as store:
+        agent = create_agent(
+            ScriptedChatModel(then="ok"), middleware=[LongTermMemoryMiddleware(store=store, config=settings)]
+        )
+        with blockbuster_ctx() as watch:
+            watch.functions["threading.Lock.acquire"].deactivate()  # held for no longer than a dictionary takes
+            for number in range(2):
+                await agent.ainvoke(say("My wife is called Anne"), run_config(f"t{number}"))
+        assert await background.aflush(30.0)
 
 
 # streams

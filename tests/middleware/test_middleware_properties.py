@@ -23,7 +23,7 @@ from langmem_plus.records import MemoryRecord, Scope
 from langmem_plus.testing import ScriptedChatModel
 
 MARKER = "zebra crossing 4711"
-CONFIG = MemoryConfig(embeddings="none", retry_seconds=0.0, retries=1)
+CONFIG = MemoryConfig(embeddings="none", background=False)
 
 texts = st.text(min_size=1, max_size=20).filter(str.strip)
 contents = texts | st.lists(

@@ -172,6 +172,7 @@ async def test_beside_summarization(make_agent, run_config, store, turns, say, c
         else:
             await agent.ainvoke(say(text), run_config())
     assert any("SUMMARY" in call.text for call in model.calls)
+    assert all("zebra crossing 4711" in call.text for call in model.calls[:4])
     assert await asyncio.to_thread(turns, store) == [
         ("user", "Where is the zebra crossing?"),
         ("assistant", "Here it is."),
@@ -180,6 +181,21 @@ async def test_beside_summarization(make_agent, run_config, store, turns, say, c
         ("user", "Bye"),
         ("assistant", "Bye."),
     ]
+
+
+@pytest.mark.parametrize("place", ["ahead", "behind"])
+def test_what_is_summarised_away_is_recalled(make_agent, run_config, store, say, place):
+    """What is summarised away before the first model call doesn't stand in it any more, so it can be recalled."""
+    summarizer = SummarizationMiddleware(
+        ScriptedChatModel(then="SUMMARY"), trigger=("messages", 6), keep=("messages", 1)
+    )
+    model = ScriptedChatModel(then="ok")
+    agent = make_agent(model, **{place: [summarizer]}, checkpointer=InMemorySaver())
+    for text in ("The blue parrot sings in the kitchen every morning", "We walk on", "We walk on", "We rest"):
+        agent.invoke(say(text), run_config())
+    agent.invoke(say("What does the blue parrot do in the kitchen?"), run_config())
+    assert "SUMMARY" in model.calls[-1].text
+    assert "parrot sings in the kitchen" in model.calls[-1].text
 
 
 class Answer(BaseModel):
