@@ -13,9 +13,9 @@ from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.runnables import Runnable
 from langgraph.graph import START, MessagesState, StateGraph
 
-from langmem_plus import MarkdownStore, MemoryClient
+from langmem_plus import MarkdownStore, MemoryClient, MemoryRetriever
 from langmem_plus.providers import QuotingChatModel
-from langmem_plus.retriever import MemoryRetriever, as_context
+from langmem_plus.retriever import as_context
 
 model = QuotingChatModel()  # stands in for init_chat_model("openai:gpt-5-mini"): it only quotes what memory holds
 prompt = ChatPromptTemplate.from_messages(

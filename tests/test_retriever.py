@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.callbacks import AsyncCallbackHandler, BaseCallbackHandler
 from langchain_core.documents import Document
+from langchain_core.messages import AIMessage
 from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import ConfigurableField, Runnable, RunnablePassthrough
@@ -355,6 +356,25 @@ async def test_in_a_graph_it_takes_its_store_and_context(store: MarkdownStore, w
     )
     assert [list(event) for event in events] == [["memory"]]
     assert events[0]["memory"]["counts"]["chosen"] >= 1
+
+
+@both
+async def test_as_a_tool_of_an_agent(store: MarkdownStore, way: str) -> None:
+    """In `create_agent` it searches the agent's store, for the user of the agent's context."""
+    from langchain.agents import create_agent
+
+    call = {"name": "memories", "args": {"query": "Who is my wife?"}, "id": "call-1"}
+    model = ScriptedChatModel([AIMessage("", tool_calls=[call]), "Berta."])
+    tool = create_retriever_tool(MemoryRetriever(config=WORDS), "memories", "What the user said.")
+    agent: Any = create_agent(model, [tool], store=store, context_schema=dict)
+    asked = {"messages": [("user", "Who is my wife?")]}
+    if way == "invoke":
+        agent.invoke(asked, context={"user_id": "bob"})
+    else:
+        await agent.ainvoke(asked, context={"user_id": "bob"})
+    found = model.calls[1].messages[-1].text
+    assert "Berta" in found
+    assert "Anne" not in found
 
 
 def test_foreign_stores_and_templates() -> None:
