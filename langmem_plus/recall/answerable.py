@@ -46,8 +46,9 @@ def signs(question: str, candidates: Candidates, compared: Compared) -> dict[str
     others = np.concatenate([best, np.full(_OTHERS - len(best), _UNRELATED)])
     reading = read(question)
     asked = set(reading.words)
+    names = {name: asked & read(name).words.keys() for name in set(candidates.names)}
     texts = zip(candidates.texts, candidates.names, strict=True)
-    held = max(len(asked & (text.words.keys() | read(name).words.keys())) for text, name in texts)
+    held = max(len((asked & text.words.keys()) | names[name]) for text, name in texts)
     return {
         "token": float(best[0]),
         "gap": float(best[0] - others.mean()),

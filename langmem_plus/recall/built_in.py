@@ -44,7 +44,7 @@ class Judged:
         foreign: whether the local model doesn't know the question's words, so that the probability may be too small.
         near: which hits are near to the question by their bits; None without.
         asked: the question's vector, which the sentences of ``bits`` are compared with; None without.
-        bits: the hits' token bits, by their places.
+        bits: the token bits of those hits that came without, by their places.
     """
 
     order: Floats
@@ -86,8 +86,8 @@ def judge(
     asked = encoder.ask(question)
     foreign = asked.broken > FOREIGN
     judged = weigh(question, make_candidates(hits), asked_at, compare(asked, bits), by_vectors=foreign)
-    by_place = {place_of(hit): each for hit, each in zip(hits, bits, strict=True)}
-    return replace(judged, foreign=foreign, asked=None if foreign else asked.sentence, bits=by_place)
+    made = {place_of(hit): each for hit, each in zip(hits, bits, strict=True) if hit.bits is None}
+    return replace(judged, foreign=foreign, asked=None if foreign else asked.sentence, bits=made)
 
 
 def weigh(
@@ -122,9 +122,11 @@ def can_read(question: str) -> bool:
 
 def find_bits(hits: Sequence[MemoryHit], encoder: TokenEncoder, limit: int) -> list[TextBits | None]:
     """The bits of the hits: the store's own, those that are remembered, and at most ``limit`` that are read now."""
-    texts = [spoken(hit.record) for hit in hits]
-    found: list[TextBits | None] = [hit.bits or encoder.known(text) for hit, text in zip(hits, texts, strict=True)]
-    missing = [place for place, bits in enumerate(found) if bits is None and texts[place].strip()]
+    found: list[TextBits | None] = [hit.bits for hit in hits]
+    texts = {place: spoken(hits[place].record) for place, bits in enumerate(found) if bits is None}
+    for place, text in texts.items():
+        found[place] = encoder.known(text)
+    missing = [place for place, text in texts.items() if found[place] is None and text.strip()]
     missing.sort(key=lambda place: -hits[place].scores.get("store", hits[place].scores.get("coverage", 0.0)))
     for place, bits in zip(missing[:limit], encoder.read([texts[place] for place in missing[:limit]]), strict=True):
         found[place] = bits

@@ -187,7 +187,7 @@ def normalise(text: str) -> str:
 
 def is_question(text: str) -> bool:
     """Whether a question mark of any script stands in the text."""
-    return not _QUESTION_MARKS.isdisjoint(text)
+    return "?" in text or not (text.isascii() or _QUESTION_MARKS.isdisjoint(text))
 
 
 def unspaced(character: str) -> bool:

@@ -29,8 +29,10 @@ firstp d speaks in the first person
 from __future__ import annotations
 
 import datetime as dt
+import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -43,6 +45,8 @@ from langmem_plus.text import words
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+T = TypeVar("T")
+_has_number, _has_time, _first_person = map(operator.attrgetter, ("has_number", "has_time", "first_person"))
 
 # Source: tuned over LoCoMo's and LongMemEval's development conversations, as all that follows.
 ASKED_SHARE, SAID_SHARE = 0.9, 0.6
@@ -140,12 +144,13 @@ def by_words(question: str, candidates: Candidates) -> dict[str, Floats]:
     said = np.array([[text.words.get(word, 0) for word in asked] for text in candidates.texts], np.float64)
     said = said.reshape(len(candidates), len(asked))
     lengths = np.array([text.length for text in candidates.texts], np.float64)
-    named = [read_text(name) for name in candidates.names]
-    by = np.array([[name.words.get(word, 0) for word in asked] for name in named], np.float64).reshape(said.shape)
-    name_lengths = np.array([name.length for name in named], np.float64)
+    names = {name: read_text(name) for name in set(candidates.names)}
+    rows = {name: ([read.words.get(word, 0) for word in asked], read.length) for name, read in names.items()}
+    by = np.array([rows[name][0] for name in candidates.names], np.float64).reshape(said.shape)
+    name_lengths = np.array([rows[name][1] for name in candidates.names], np.float64)
     whole, whole_lengths = said + by, lengths + name_lengths
     answers = _answers(candidates)
-    held = [sum(pair in text.pairs for pair in reading.pairs) for text in candidates.texts]
+    held = [len(reading.pairs & text.pairs) for text in candidates.texts]
     with_question = whole + answers[:, None] * _at(said, candidates.before)
     window = whole + _at(whole, candidates.before) + _at(whole, candidates.after)
     window_lengths = whole_lengths + _at(whole_lengths, candidates.before) + _at(whole_lengths, candidates.after)
@@ -281,16 +286,19 @@ def by_cues(question: str, candidates: Candidates, asked_on: dt.date) -> dict[st
     texts = candidates.texts
 
     def each(condition: bool, holds: Callable[[Reading], bool]) -> Floats:
-        return np.array([condition and holds(text) for text in texts], np.float64)
+        return np.array([*map(holds, texts)], np.float64) if condition else np.zeros(len(texts))
+
+    def days(sought: list[T], match: Callable[[list[T], dt.date], float]) -> Floats:
+        return np.array([match(sought, day) for day in candidates.days] if sought else np.zeros(len(texts)), np.float64)
 
     return {
         "spk": by_speaker(question, candidates.names),
         "role": by_role(question, candidates),
-        "date": np.array([date_match(named, day) for day in candidates.days], np.float64),
-        "win": np.array([period_match(spans, day) for day in candidates.days], np.float64),
-        "x_num": each(asks_number(question), lambda text: text.has_number),
-        "x_date": each(asks_time(question), lambda text: text.has_time),
-        "firstp": each(True, lambda text: text.first_person),
+        "date": days(named, date_match),
+        "win": days(spans, period_match),
+        "x_num": each(asks_number(question), _has_number),
+        "x_date": each(asks_time(question), _has_time),
+        "firstp": each(True, _first_person),
     }
 
 

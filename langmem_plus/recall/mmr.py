@@ -12,6 +12,7 @@ import numpy.typing as npt
 from langchain_core.runnables import Runnable, RunnableConfig
 
 from langmem_plus.config import MemoryConfig
+from langmem_plus.recall.made import make_choice
 from langmem_plus.recall.overlap import indicators, jaccard
 from langmem_plus.records import Choice, MemoryHit, MemoryReport, Scores
 from langmem_plus.services import Services, Update, stage
@@ -104,7 +105,7 @@ def mmr(
 
 def choice(hit: MemoryHit, *, kept: bool, reason: str) -> Choice:
     """The entry of a hit in the report."""
-    return Choice(id=hit.record.id, text=hit.record.text, kept=kept, reason=reason, scores=hit.scores)
+    return make_choice(hit.record, reason, kept=kept, scores=hit.scores)
 
 
 def select(

@@ -48,10 +48,10 @@ def newer_first(
     Args:
         hits: sorted by their totals.
         asked: the question's unit vector, shape (dims,).
-        bits: of the hits, by their places.
+        bits: of the hits that came without their own, by their places.
     """
     shown = list(hits[:COMPARED])
-    said = _read(shown, asked, [bits.get(place_of(hit)) for hit in shown])
+    said = _read(shown, asked, [hit.bits or bits.get(place_of(hit)) for hit in shown])
     pairs = [
         (shown[newer], shown[older])
         for older in range(len(said))
@@ -65,7 +65,7 @@ def linked_first(hits: Sequence[MemoryHit]) -> list[MemoryHit]:
     """The hits, sorted as they come, with each fact that a model called the newer one raised above the hits that say
     the older: that fact, and the turn that it was drawn from.
     """
-    pairs = []
+    pairs: list[tuple[MemoryHit, MemoryHit]] = []
     for hit in hits:
         older = hit.record.metadata.get(NEWER_THAN)
         if isinstance(older, list):
@@ -78,6 +78,8 @@ def _raised(hits: Sequence[MemoryHit], pairs: Sequence[tuple[MemoryHit, MemoryHi
     """The hits with the first of each pair above the second, also along chains; what a circle asks for is left undone
     somewhere.
     """
+    if not pairs:
+        return list(hits)
     totals = {place_of(hit): hit.scores["total"] for hit in hits}
     for _ in range(len(pairs)):
         below = [(newer, older) for newer, older in pairs if totals[place_of(newer)] <= totals[place_of(older)]]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from langmem_plus.recall.cues import ACKNOWLEDGEMENTS, FILLERS, GREETINGS_AND_THANKS, find_cues, is_question, normalise
+from langmem_plus.recall.made import with_scores
 from langmem_plus.recall.readings import read
 from langmem_plus.records import TURN_ROLES, MemoryHit
 from langmem_plus.text import SENTENCE, tokens
@@ -42,9 +43,7 @@ def questions_last(query: str, hits: Sequence[MemoryHit]) -> list[MemoryHit]:
     if not said or not asked:
         return list(hits)
     floor = min(hit.scores["total"] for hit in said)
-    return said + [
-        hit.model_copy(update={"scores": {**hit.scores, "total": min(floor, hit.scores["total"])}}) for hit in asked
-    ]
+    return said + [with_scores(hit, {**hit.scores, "total": min(floor, hit.scores["total"])}) for hit in asked]
 
 
 def _asks(wanted: set[str], text: str) -> bool:

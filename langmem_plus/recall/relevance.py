@@ -97,11 +97,19 @@ def nearness(cosines: Floats) -> Floats:
     between it and 1 is divided as MiniLM's is. That never makes a hit nearer than MiniLM's scale does.
     """
     known = cosines[~np.isnan(cosines)]
-    level = float(np.quantile(known, 0.25)) if len(known) >= _ENOUGH_COSINES else COSINE_OF_NOTHING
+    level = _lower_quartile(known) if len(known) >= _ENOUGH_COSINES else COSINE_OF_NOTHING
     nothing = min(max(level, COSINE_OF_NOTHING), 1 - _ROUNDING)
     span = COSINE_SPAN * (1 - nothing) / (1 - COSINE_OF_NOTHING)
     near: Floats = np.nan_to_num(np.clip((cosines - nothing) / span, 0, 1), nan=0.0)
     return near
+
+
+def _lower_quartile(values: Floats) -> float:
+    """What ``np.quantile`` gives for ¼, in a tenth of its time."""
+    place, quarters = divmod(len(values) - 1, 4)
+    low, high = np.sort(values)[[place, min(place + 1, len(values) - 1)]].tolist()
+    share = quarters / 4
+    return float(low + (high - low) * share if share < 0.5 else high - (high - low) * (1 - share))
 
 
 def _calibrated(order: Floats, evidence: Floats, searches: Sequence[Sequence[int]]) -> Floats:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 from langmem_plus.fence import fold
+from langmem_plus.recall.made import make_choice, with_scores
 from langmem_plus.records import TURN_ROLES, Choice, MemoryHit
 from langmem_plus.text import words
 
@@ -24,7 +25,7 @@ def by_total(hit: MemoryHit) -> tuple[float, float, str]:
 
 def left_out(hit: MemoryHit, reason: str) -> Choice:
     """Why a hit was dropped."""
-    return Choice(id=hit.record.id, text=hit.record.text, kept=False, reason=reason, scores=hit.scores)
+    return make_choice(hit.record, reason, kept=False, scores=hit.scores)
 
 
 Place: TypeAlias = tuple[tuple[str, ...], str]
@@ -46,6 +47,8 @@ def without_repeats(
         hits: sorted by their totals.
         answers: how well each answers, by its place; None takes the totals.
     """
+    if all(hit.record.role != "memory" for hit in hits):
+        return list(hits), []
     turns = [hit for hit in hits if hit.record.role in TURN_ROLES]
     by_id = {(turn.namespace, name): turn for turn in turns for name in (*turn.record.source_ids, turn.record.id)}
     totals = {place_of(hit): hit.scores["total"] for hit in hits}
@@ -83,7 +86,7 @@ def with_totals(hits: Sequence[MemoryHit], totals: Mapping[Place, float]) -> lis
     changed = [
         hit
         if (total := totals[place_of(hit)]) == hit.scores["total"]
-        else hit.model_copy(update={"scores": {**hit.scores, "total": total}})
+        else with_scores(hit, {**hit.scores, "total": total})
         for hit in hits
     ]
     return sorted(changed, key=by_total)
@@ -114,12 +117,14 @@ def without_echoes(hits: Sequence[MemoryHit]) -> tuple[list[MemoryHit], list[Cho
     """
     if all(hit.record.role != "assistant" for hit in hits):
         return list(hits), []
-    sources = [(hit, _folded(hit.record.text)) for hit in hits if hit.record.role != "assistant"]
+    sources = [hit for hit in hits if hit.record.role != "assistant"]
+    texts = [_folded(hit.record.text) for hit in sources]
     kept: list[MemoryHit] = []
     dropped: list[Choice] = []
     for hit in hits:
         reply = _folded(hit.record.text) if hit.record.role == "assistant" else ""
-        source = next((other for other, text in sources if reply and text in reply and _is_said(other)), None)
+        held = [place for place, text in enumerate(texts) if text in reply] if reply else []
+        source = next((sources[place] for place in held if _is_said(sources[place])), None)
         if source is None:
             kept.append(hit)
         else:

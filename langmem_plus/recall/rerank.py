@@ -12,9 +12,12 @@ import numpy.typing as npt
 from langchain_core.runnables import Runnable, RunnableConfig
 
 from langmem_plus.config import MemoryConfig
+from langmem_plus.errors import ModelRestingError
 from langmem_plus.providers import TextBits, TokenEncoder
+from langmem_plus.providers.spending import spending
 from langmem_plus.recall.answerable import FOREIGN_SHARE, INJECTED, SEARCHED
 from langmem_plus.recall.built_in import Judged, judge
+from langmem_plus.recall.made import make_choice, with_scores
 from langmem_plus.recall.newer import linked_first, newer_first
 from langmem_plus.recall.overlap import spoken
 from langmem_plus.recall.query import bounded, current_text
@@ -32,10 +35,27 @@ Floats = npt.NDArray[np.float64]
 # the order
 
 
-def recency_of(said_at: dt.datetime, now: dt.datetime, tau_days: float) -> float:
-    """exp(-age / τ) in (0, 1]; a time in the future counts as now."""
-    age = max((now - said_at).total_seconds() / 86_400, 0.0)
-    return float(np.exp(-age / tau_days))
+def recencies(said_at: Sequence[dt.datetime], now: dt.datetime, tau_days: float) -> Floats:
+    """exp(-age / τ) in (0, 1] of each; a time in the future counts as now."""
+    ages = np.array([(now - time).total_seconds() for time in said_at], np.float64) / 86_400
+    recency: Floats = np.exp(-np.maximum(ages, 0.0) / tau_days)
+    return recency
+
+
+def _numbers(
+    hits: Sequence[MemoryHit], relevance: Floats, config: MemoryConfig, now: dt.datetime
+) -> list[dict[str, float]]:
+    """Relevance, recency, importance, and the mean of them by their weights, of each hit."""
+    recency = recencies([hit.record.said_at for hit in hits], now, config.recency_tau_days)
+    importance = np.array([hit.record.importance for hit in hits], np.float64)
+    weights = config.relevance_weight, config.recency_weight, config.importance_weight
+    columns = np.asarray(relevance, np.float64), recency, importance
+    total = columns[0]
+    if any(weights):
+        relevant, recent, important = (weight * column for weight, column in zip(weights, columns, strict=True))
+        total = (relevant + recent + important) / sum(weights)
+    rows = zip(*(column.tolist() for column in (*columns, total)), strict=True)
+    return [{"relevance": a, "recency": b, "importance": c, "total": d} for a, b, c, d in rows]
 
 
 def rank(
@@ -61,35 +81,20 @@ def rank(
         judged: what the built-in reranker said; its shares stand among the scores, and of look-alikes the newer comes
             first.
     """
-    weights = config.relevance_weight, config.recency_weight, config.importance_weight
     kept: list[MemoryHit] = []
     dropped: list[Choice] = []
-    shares: Sequence[dict[str, float]] = judged.given() if judged is not None else [{}] * len(hits)
-    for place, hit in enumerate(hits):
-        record = hit.record
-        values = (
-            float(relevance[place]),
-            recency_of(record.said_at, now, config.recency_tau_days),
-            record.importance,
-        )
-        total = sum(w * v for w, v in zip(weights, values, strict=True)) / sum(weights) if any(weights) else values[0]
-        scores = {
-            **hit.scores,
-            **shares[place],
-            "relevance": values[0],
-            "recency": values[1],
-            "importance": values[2],
-            "total": total,
-        }
-        reason = _refusal(hit, values[0], config, supported is None or bool(supported[place]))
+    shares = judged.given() if judged is not None else []
+    for place, (hit, numbers) in enumerate(zip(hits, _numbers(hits, relevance, config, now), strict=True)):
+        scores = {**hit.scores, **(shares[place] if shares else {}), **numbers}
+        reason = _refusal(hit, numbers["relevance"], config, supported is None or bool(supported[place]))
         if reason:
-            dropped.append(Choice(id=record.id, text=record.text, kept=False, reason=reason, scores=scores))
+            dropped.append(make_choice(hit.record, reason, kept=False, scores=scores))
         else:
-            kept.append(hit.model_copy(update={"scores": scores}))
+            kept.append(with_scores(hit, scores))
     kept.sort(key=by_total)
     answers = None
     if judged is not None:
-        answers = {place_of(hit): float(order) for hit, order in zip(hits, judged.order, strict=True)}
+        answers = {place_of(hit): order for hit, order in zip(hits, judged.order.tolist(), strict=True)}
     kept, repeats = without_repeats(linked_first(kept), answers)
     kept = linked_first(kept)  # a turn may have raised a fact since
     kept, copies = without_copies(kept)
@@ -151,7 +156,13 @@ def rerank(
     if reranker is None:
         return _rank_alone(query, hits, config, now, frozenset(), encoder)
     chosen, rest = shortlist(query, hits, config)
-    kept, dropped = rank(chosen, given_relevance(ask(reranker, query, chosen), config), config, now, None, query)
+    scores = ask(reranker, query, chosen)
+    if getattr(reranker, "refuses", False):
+        refused = [hit for hit, score in zip(chosen, scores, strict=True) if score <= 0]
+        rest += [left_out(hit, "the reranker says that it has nothing to do with the question") for hit in refused]
+        chosen = [hit for hit, score in zip(chosen, scores, strict=True) if score > 0]
+        scores = [score for score in scores if score > 0]
+    kept, dropped = rank(chosen, given_relevance(scores, config), config, now, None, query)
     return kept, [*rest, *dropped]
 
 
@@ -228,20 +239,28 @@ def rerank_with(
     """
     config, now, report = services.config, services.clock(), MemoryReport()
     answer: tuple[list[MemoryHit], list[Choice]] | None = None
+    spent: dict[str, int] = {}
     if services.reranker is not None and hits and not asked_for:
-        try:
-            answer = rerank(query, hits, config, now, services.reranker)
-        except Exception as error:
-            if config.strict:
-                raise
-            logger.warning("memory: the reranker failed, the built-in scoring took over: %s", error, exc_info=error)
-            report.warnings.append(f"the reranker failed ({type(error).__name__}: {error}); built-in scoring was used")
+        with spending() as spent:
+            try:
+                answer = rerank(query, hits, config, now, services.reranker)
+            except Exception as error:
+                if config.strict:
+                    raise
+                report.warnings.append(_took_over(error))
     if answer is None:
         answer = _rank_alone(query, hits, config, now, asked_for, services.token_encoder, least)
         keep_bits(services, hits)
     kept, report.choices = answer
-    report.counts = {"relevant": len(kept)}
+    report.counts = {"relevant": len(kept), **spent}
     return kept, report
+
+
+def _took_over(error: Exception) -> str:
+    """The warning that a reranker failed; that one which failed before isn't asked for a while is no news for a log."""
+    if not isinstance(error, ModelRestingError):
+        logger.warning("memory: the reranker failed, the built-in scoring took over: %s", error, exc_info=error)
+    return f"the reranker failed ({type(error).__name__}: {error}); built-in scoring was used"
 
 
 async def arerank_with(

@@ -19,8 +19,8 @@ from langmem_plus.config import MemoryConfig
 from langmem_plus.errors import ConfigError
 from langmem_plus.providers import TextBits, TokenEncoder
 from langmem_plus.providers.token_bits import local_token_encoder
-from langmem_plus.recall.relevance import given_relevance, minmax, nearness, relevance_of
-from langmem_plus.recall.rerank import question_of, recency_of, rerank, rerank_node
+from langmem_plus.recall.relevance import _lower_quartile, given_relevance, minmax, nearness, relevance_of
+from langmem_plus.recall.rerank import question_of, recencies, rerank, rerank_node
 from langmem_plus.records import MemoryHit, MemoryRecord, Plan
 from langmem_plus.services import Services
 
@@ -73,6 +73,13 @@ def test_candidates_never_make_a_hit_nearer_than_the_absolute_scale(cosines: lis
     assert np.all(near[np.isnan(np.array(cosines, np.float64))] == 0)
     order = np.argsort(cosines)[: np.count_nonzero(~np.isnan(np.array(cosines, np.float64)))]
     assert np.all(np.diff(near[order]) >= 0)
+
+
+@given(st.lists(st.floats(-1, 1), min_size=8, max_size=120))
+def test_the_level_of_the_unrelated_is_numpys_lower_quartile(cosines: list[float]) -> None:
+    """To the last bit."""
+    values = np.array(cosines, np.float64)
+    assert _lower_quartile(values) == float(np.quantile(values, 0.25))
 
 
 def test_the_stores_order_is_kept_within_a_search(hit: MakeHit) -> None:
@@ -179,7 +186,7 @@ def test_a_rerankers_scores_become_relevance(relevance: Any, scores: list[float]
 @pytest.mark.parametrize(("days", "expected"), [(0, 1.0), (30, math.exp(-1)), (-400, 1.0), (400_000, 0.0)])
 def test_recency_falls_with_age_and_never_exceeds_one(days: float, expected: float) -> None:
     """Also for a date in the future, as hand-edited files may have one."""
-    assert recency_of(NOW - dt.timedelta(days=days), NOW, 30.0) == pytest.approx(expected)
+    assert recencies([NOW - dt.timedelta(days=days)], NOW, 30.0) == pytest.approx(expected)
 
 
 def test_the_total_is_the_weighted_mean(hit: MakeHit) -> None:
