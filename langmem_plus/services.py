@@ -140,11 +140,14 @@ def current_runtime() -> Runtime[Any] | None:
         return None
 
 
-def emit_report(report: MemoryReport) -> None:
-    """Send the report into the running graph's custom stream as ``{"memory": …}``; outside of a graph, nothing."""
+def emit_report(report: MemoryReport | Mapping[str, Any]) -> None:
+    """Send the report, or what it is as plain JSON, into the running graph's custom stream as ``{"memory": …}``;
+    outside of a graph, nothing.
+    """
     runtime = current_runtime()
     if runtime is not None and runtime.stream_writer is not None:
-        runtime.stream_writer({"memory": report.model_dump(mode="json")})
+        plain = report.model_dump(mode="json") if isinstance(report, MemoryReport) else dict(report)
+        runtime.stream_writer({"memory": plain})
 
 
 def stage(

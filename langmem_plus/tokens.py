@@ -39,6 +39,8 @@ MEDIA_TOKENS = 765  # what OpenAI charges for a 1024 × 1024 image in high detai
 MESSAGE_TOKENS = 4  # a message's role and delimiters, as OpenAI's chat format spends them
 REPLY_TOKENS = 3  # every call ends with the opening of the reply
 
+# Short texts whose count is remembered: a recall counts headings, the question and each line several times.
+_REMEMBERED, _SHORT = 4096, 2000
 # A cut moves back to the last sentence end, else to the last space, if that stands in the last third.
 _LAST_PART = 2 / 3
 _SENTENCE_END = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’)\]]*+(?=\s)|[。！？｡]++[」』”’）]*+|\n")
@@ -149,9 +151,13 @@ class ToktokCounter(TokenCounter):
 
     def __init__(self) -> None:
         self._toktok = importlib.import_module("toktok")
+        self._remembered = functools.lru_cache(maxsize=_REMEMBERED)(self._count)
 
     def count(self, text: str) -> int:
         """The tokens of a text; special tokens count as the text that they look like."""
+        return self._remembered(text) if len(text) <= _SHORT else self._count(text)
+
+    def _count(self, text: str) -> int:
         return int(self._toktok.batch_count([encodable(text)], ENCODING, threads=1)[0])
 
     def _cut(self, text: str, limit: int) -> int:

@@ -229,6 +229,18 @@ def test_a_clip_keeps_its_limit(text: str, limit: int, found: TokenCounter) -> N
         assert following not in "\u0301\u200d\U0001f3fd" and before != "\u200d"
 
 
+def test_a_short_text_is_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A recall counts the same headings and lines again and again; long texts aren't remembered."""
+    found, asked = ToktokCounter(), []
+    count = found._toktok.batch_count
+    monkeypatch.setattr(
+        found._toktok, "batch_count", lambda texts, *rest, **more: asked.append(texts) or count(texts, *rest, **more)
+    )
+    assert [found.count(text) for text in ("one tea", "one tea", "")] == [2, 2, 0]
+    assert found.count("tea " * 1000) == found.count("tea " * 1000)
+    assert [text[:7] for (text,) in asked] == ["one tea", "", "tea tea", "tea tea"]
+
+
 @settings(deadline=None, max_examples=60)
 @given(text=TEXTS, found=COUNTERS)
 def test_a_clip_of_a_clip_changes_nothing(text: str, found: TokenCounter) -> None:

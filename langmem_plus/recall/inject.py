@@ -203,7 +203,7 @@ def inject_node(services: Services, *, whole_thread: bool = False) -> Runnable[M
             report.tokens.update(user=measure.count(words), tail=tail_tokens)
             if words != current_text(messages) and not whole_thread:
                 report.warnings.append(f"the user's message was cut to user_max_tokens ({settings.user_max_tokens})")
-        emit_report(MemoryReport.model_validate(state.get("memory_report") or {}).merge(report))
+        emit_report(report.after(state.get("memory_report")))
         return {"memory_context": context, "memory_report": report}
 
     async def arun(state: MemoryState, config: RunnableConfig) -> Update:
