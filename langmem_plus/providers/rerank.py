@@ -119,7 +119,11 @@ def named_chat_model(spec: str) -> str | None:
 
 def _with_model(name: str, config: MemoryConfig, model: BaseChatModel | None) -> ModelReranker:
     try:
-        found = make_chat_model(name, config) if name != SAME_MODEL else model or make_chat_model(config.model, config)
+        if name == SAME_MODEL and model is not None:
+            return ModelReranker(model, config)
+        # Its requests end when nobody waits for them any more.
+        bounded = config.replace(answer_seconds=config.rerank_seconds)
+        found = make_chat_model(config.model if name == SAME_MODEL else name, bounded)
     except MissingExtraError:
         raise
     except ConfigError as error:

@@ -289,6 +289,7 @@ def test_a_chat_model_is_a_reranker() -> None:
     assert isinstance(named, ModelReranker)
     assert isinstance(named.model, LazyChatModel)
     assert (named.model.spec, named.limit, named.seconds) == ("openai:gpt-5-mini", 7, 3)
+    assert named.model.answer_seconds == 3, "a request ends when nobody waits for it any more"
     same = make_reranker("model", CONFIG.replace(model="openai:gpt-5-mini"))
     assert isinstance(same, ModelReranker)
     assert isinstance(same.model, LazyChatModel)
