@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Generator, Iterator
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterator
 from typing import Any, TypeVar
 
 from langchain_core.runnables.config import var_child_runnable_config
@@ -48,7 +48,7 @@ def stream_apart(start: Callable[[], Generator[T, Any, Any]]) -> Iterator[T]:
         context.run(stream.close)
 
 
-async def astream_apart(start: Callable[[], AsyncGenerator[T, Any]]) -> AsyncIterator[T]:
+async def astream_apart(start: Callable[[], AsyncGenerator[T, Any]]) -> AsyncGenerator[T, None]:
     """What an async generator yields, as `stream_apart`."""
     context, loop = _context(), asyncio.get_running_loop()
     stream = context.run(start)

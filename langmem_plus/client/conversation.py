@@ -2,37 +2,34 @@
 
 from __future__ import annotations
 
-import re
-import uuid
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+import logging
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import aclosing, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
-from functools import partial
-from typing import Any, Literal, cast, overload
+from typing import Any, Literal, overload
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage, BaseMessage, HumanMessage
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.store.base import BaseStore
 
 from langmem_plus.client.apart import aapart, apart, astream_apart, stream_apart
+from langmem_plus.client.continued import Said, continue_thread, keep_steps, read_message
 from langmem_plus.client.explained import run_config
-from langmem_plus.client.said import Message, to_message
-from langmem_plus.client.told import Thread, check_limit, summary_message, thread_steps, to_messages, turn_number
-from langmem_plus.errors import InvalidValueError, LangMemPlusError, ModelCallError
+from langmem_plus.client.told import Thread, check_limit, summary_message, thread_steps, to_messages
+from langmem_plus.errors import LangMemPlusError, ModelCallError
+from langmem_plus.graph import Afterwards
 from langmem_plus.graph.halves import Graph
 from langmem_plus.graph.memory import Continued, build_memory_graph
 from langmem_plus.labels import read_id
-from langmem_plus.messages import message_text
 from langmem_plus.providers import QuotingChatModel
 from langmem_plus.records import MemoryReport, Scope
 from langmem_plus.remember.steps import arun_steps, run_steps
 from langmem_plus.services import Services
-from langmem_plus.shown import shown
 
-Said = str | Message | Sequence[str | Mapping[str, Any]]
+logger = logging.getLogger(__name__)
 
 _AGENT = "agent"  # the node of the memory graph in which the model answers
-_NAME = re.compile(r"[\w-]{1,64}", re.ASCII)  # what every provider takes for a speaker's name
 
 
 @dataclass(frozen=True)
@@ -64,6 +61,7 @@ class ConversationCalls:
     store: BaseStore
     _services: Services
     _chat_model: BaseChatModel | None = None
+    _afterwards: Afterwards
     _chat: Graph | None = None
 
     def load(
@@ -152,11 +150,9 @@ class ConversationCalls:
         scope, said = Scope(user_id, space, thread_id=thread_id), read_message(message)
         if stream:
             return self._stream(scope, said)
-        try:
-            given = self._input(scope, said)
+        given = self._input(scope, said)
+        with self._kept(scope, given):
             return _reply(apart(lambda: self._graph().invoke(given, run_config(scope))))
-        except Exception as error:
-            raise _failed(error) from error
 
     @overload
     async def achat(
@@ -192,33 +188,68 @@ class ConversationCalls:
         scope, said = Scope(user_id, space, thread_id=thread_id), read_message(message)
         if stream:
             return self._astream(scope, said)
-        try:
-            given = await self._ainput(scope, said)
+        given = await self._ainput(scope, said)
+        async with self._akept(scope, given):
             return _reply(await aapart(self._graph().ainvoke(given, run_config(scope))))
-        except Exception as error:
-            raise _failed(error) from error
 
     def _stream(self, scope: Scope, said: HumanMessage) -> Iterator[AIMessageChunk]:
-        try:
-            given, config = self._input(scope, said), run_config(scope)
-            for found in stream_apart(partial(_started, self._graph(), given, config)):
+        given, config = self._input(scope, said), run_config(scope)
+        with self._kept(scope, given):
+            for found in stream_apart(lambda: _started(self._graph(), given, config)):
                 if (piece := _piece(found)) is not None:
                     yield piece
-        except Exception as error:
-            raise _failed(error) from error
 
     async def _astream(self, scope: Scope, said: HumanMessage) -> AsyncIterator[AIMessageChunk]:
+        given, config = await self._ainput(scope, said), run_config(scope)
+        async with (
+            self._akept(scope, given),
+            aclosing(astream_apart(lambda: _astarted(self._graph(), given, config))) as stream,
+        ):
+            async for found in stream:
+                if (piece := _piece(found)) is not None:
+                    yield piece
+
+    @contextmanager
+    def _kept(self, scope: Scope, given: Continued) -> Iterator[None]:
+        """What the user said is stored even where the graph didn't come to it: recall failed, or the call was cut off.
+
+        Raises:
+            ModelCallError: no answer came.
+        """
         try:
-            given, config = await self._ainput(scope, said), run_config(scope)
-            stream = astream_apart(partial(_astarted, self._graph(), given, config))
+            yield
+        except BaseException as error:
+            steps = keep_steps(scope, given, self._services)
             try:
-                async for found in stream:
-                    if (piece := _piece(found)) is not None:
-                        yield piece
-            finally:
-                await stream.aclose()  # type: ignore[attr-defined] # it is a generator
-        except Exception as error:
-            raise _failed(error) from error
+                kept = apart(lambda: run_steps(steps, self._services, self.store))
+            except Exception as failure:  # noqa: BLE001 - what went wrong first is what the caller must see
+                kept = _not_kept(failure)
+            self._finish(scope, kept, error)
+            raise
+
+    @asynccontextmanager
+    async def _akept(self, scope: Scope, given: Continued) -> AsyncIterator[None]:
+        """As `_kept`."""
+        try:
+            yield
+        except BaseException as error:
+            steps = keep_steps(scope, given, self._services)
+            try:
+                kept = await aapart(arun_steps(steps, self._services, self.store))
+            except Exception as failure:  # noqa: BLE001 - as above
+                kept = _not_kept(failure)
+            self._finish(scope, kept, error)
+            raise
+
+    def _finish(self, scope: Scope, kept: bool, error: BaseException) -> None:
+        """Have facts drawn out of what was stored only now; what somebody else raised is no answer of the model."""
+        if kept and self._services.config.background:
+            self._afterwards.submit(scope, self.store)
+        if isinstance(error, Exception) and not isinstance(error, LangMemPlusError):
+            raise ModelCallError(
+                f"no answer came ({type(error).__name__}: {error}). What the user said is in memory, unless the "
+                "session is incognito. Check the model's name, key and address with `langmem-plus doctor`."
+            ) from error
 
     def _input(self, scope: Scope, said: HumanMessage) -> Continued:
         thread = run_steps(thread_steps(scope), self._services, self.store) if scope.thread_id else Thread([])
@@ -246,60 +277,6 @@ def _scope_of_thread(user_id: str, space: str, thread_id: str) -> Scope:
     return scope.model_copy(update={"thread_id": read_id("thread_id", thread_id)})
 
 
-def read_message(message: Said) -> HumanMessage:
-    """What the user says now, with an id.
-
-    Raises:
-        InvalidValueError: it isn't a message of the user's, or says nothing.
-    """
-    if isinstance(message, Sequence) and not isinstance(message, str | bytes):
-        if any(isinstance(part, BaseMessage) or (isinstance(part, Mapping) and "role" in part) for part in message):
-            raise InvalidValueError(
-                f"{shown(message)} is a list of messages: chat takes the one that is said now, and knows those before "
-                "it; `add` stores a conversation that was led elsewhere."
-            )
-        message = {"role": "user", "content": list(message)}
-    said = HumanMessage(message) if isinstance(message, str) else to_message(message)
-    if not isinstance(said, HumanMessage):
-        raise InvalidValueError(f"{shown(message)} isn't what a user says: give a text or a HumanMessage.")
-    if not message_text(said).strip():
-        raise InvalidValueError(f"{shown(message)} says nothing: give the user's words.")
-    return said if said.id else said.model_copy(update={"id": str(uuid.uuid4())})
-
-
-def continue_thread(thread: Thread, said: HumanMessage, services: Services) -> Continued:
-    """The memory graph's input: the end of the thread, and what is said now.
-
-    The number of the last turn is that of all of them, whatever is cut off here. A message that is there already is
-    answered once more: what came after it isn't its past, and it is counted, so it isn't stored again.
-    """
-    turns, known = thread.turns, None
-    for place, turn in enumerate(turns):
-        if turn.role == "user" and _is(turn.metadata.get("message_id"), turn.text, said):
-            turns, known = turns[:place], turn
-            break
-    last = turn_number(known) - 1 if known else max(map(turn_number, turns), default=0)
-    shown_turns = Thread(turns).alive(services.clock())[-services.config.tail_messages :]
-    history = [_named(message) for message in to_messages(shown_turns) if message.id != said.id]
-    before = next((message.id for message in reversed(history) if isinstance(message, HumanMessage)), None)
-    return {
-        "messages": [*cast(list[AnyMessage], history), said],
-        "memory_turn": max(last, 0),
-        "memory_counted": said.id if known else before,
-    }
-
-
-def _is(message_id: object, text: str, said: HumanMessage) -> bool:
-    return message_id == said.id and text == message_text(said)
-
-
-def _named(message: BaseMessage) -> BaseMessage:
-    """The message without a name that some provider would refuse."""
-    if message.name is None or _NAME.fullmatch(message.name):
-        return message
-    return message.model_copy(update={"name": None})
-
-
 def _started(graph: Graph, given: Continued, config: RunnableConfig) -> Any:
     return graph.stream(given, config, stream_mode="messages")
 
@@ -323,10 +300,6 @@ def _reply(output: Mapping[str, Any]) -> Reply:
     return Reply(output["messages"][-1], output.get("memory_context") or "", report)
 
 
-def _failed(error: Exception) -> Exception:
-    if isinstance(error, LangMemPlusError):
-        return error
-    return ModelCallError(
-        f"no answer came ({type(error).__name__}: {error}). What the user said is stored. Check the model's name, key "
-        "and address with `langmem-plus doctor`."
-    )
+def _not_kept(error: Exception) -> bool:
+    logger.error("memory: what the user said couldn't be stored: %s: %s", type(error).__name__, error, exc_info=error)
+    return False

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import datetime as dt
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage, Sys
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
-from langgraph.store.base import PutOp
+from langgraph.store.base import Op, PutOp, Result, SearchOp
 from langgraph.store.memory import InMemoryStore
 from typing_extensions import TypedDict
 
@@ -136,6 +136,70 @@ def test_a_model_that_fails_loses_nothing(store: Any) -> None:
         assert client.chat(message, **WHO).text == "Here I am."
         assert said(client) == ["I live in Reykjavik.", "Here I am."]
         assert [record.text for record in client.list(user_id="ann", role="memory")] == ["I live in Reykjavik."]
+
+
+class Searchless(InMemoryStore):
+    """A store that can't be searched for a query."""
+
+    def batch(self, ops: Iterable[Op]) -> list[Result]:
+        """As the store's own, but for that."""
+        asked = list(ops)
+        if any(isinstance(op, SearchOp) and op.query for op in asked):
+            raise ConfigError("no search today")
+        return super().batch(asked)
+
+    async def abatch(self, ops: Iterable[Op]) -> list[Result]:
+        """As `batch`."""
+        return self.batch(ops)
+
+
+async def test_a_recall_that_fails_loses_nothing() -> None:
+    """What the user said is stored, also where the graph didn't come to it, and once."""
+    with open_client(Searchless()) as client:
+        message = HumanMessage("I live in Reykjavik.", id="m1")
+        for _ in range(2):
+            with pytest.raises(ConfigError, match="no search today"):
+                client.chat(message, **WHO)
+            with pytest.raises(ConfigError, match="no search today"):
+                await client.achat(message, **WHO)
+        with pytest.raises(ConfigError, match="no search today"):
+            list(client.chat("My cat is called Flux.", **WHO, stream=True))
+        with pytest.raises(ConfigError, match="no search today"):
+            [piece async for piece in await client.achat("My dog is called Rex.", **WHO, stream=True)]
+        assert said(client) == ["I live in Reykjavik.", "My cat is called Flux.", "My dog is called Rex."]
+
+
+async def test_a_call_that_is_cancelled_loses_nothing() -> None:
+    """So it is with a call that is cut off before the model was asked."""
+    reached = asyncio.Event()
+
+    class Slow(InMemoryStore):
+        """A store whose searches never end."""
+
+        async def abatch(self, ops: Iterable[Op]) -> list[Result]:
+            asked = list(ops)
+            if any(isinstance(op, SearchOp) and op.query for op in asked):
+                reached.set()
+                await asyncio.Event().wait()
+            return super().batch(asked)
+
+    with open_client(Slow()) as client:
+        talk = asyncio.create_task(client.achat("My dog is called Rex.", **WHO))
+        await reached.wait()
+        talk.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await talk
+        assert said(client) == ["My dog is called Rex."]
+
+
+def test_incognito_stays_incognito() -> None:
+    """Nothing is stored, not even where the model fails."""
+    config = CONFIG.replace(incognito_default=True)
+    with open_client(InMemoryStore(), "Hello.", RuntimeError("gone"), config=config) as client:
+        assert client.chat("I live in Reykjavik.", **WHO).text == "Hello."
+        with pytest.raises(ModelCallError):
+            client.chat("I live in Reykjavik.", **WHO)
+        assert client.list(user_id="ann") == []
 
 
 async def test_a_model_without_its_key_says_what_to_do(store: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,91 @@
+"""What the user says now, as the continuation of a thread that the store holds."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage
+
+from langmem_plus.client.explained import run_config
+from langmem_plus.client.said import Message, to_message
+from langmem_plus.client.told import Thread, to_messages, turn_number
+from langmem_plus.errors import InvalidValueError
+from langmem_plus.graph.memory import Continued
+from langmem_plus.messages import message_text
+from langmem_plus.records import Scope
+from langmem_plus.remember.record import event_id, make_turns, store_turns, user_turn
+from langmem_plus.remember.steps import Steps
+from langmem_plus.services import Services
+from langmem_plus.shown import shown
+
+Said = str | Message | Sequence[str | Mapping[str, Any]]
+
+_NAME = re.compile(r"[\w-]{1,64}", re.ASCII)  # what every provider takes for a speaker's name
+
+
+def read_message(message: Said) -> HumanMessage:
+    """What the user says now, with an id.
+
+    Raises:
+        InvalidValueError: it isn't a message of the user's, or says nothing.
+    """
+    if isinstance(message, Sequence) and not isinstance(message, str | bytes):
+        if any(isinstance(part, BaseMessage) or (isinstance(part, Mapping) and "role" in part) for part in message):
+            raise InvalidValueError(
+                f"{shown(message)} is a list of messages: chat takes the one that is said now, and knows those before "
+                "it; `add` stores a conversation that was led elsewhere."
+            )
+        message = {"role": "user", "content": list(message)}
+    said = HumanMessage(message) if isinstance(message, str) else to_message(message)
+    if not isinstance(said, HumanMessage):
+        raise InvalidValueError(f"{shown(message)} isn't what a user says: give a text or a HumanMessage.")
+    if not message_text(said).strip():
+        raise InvalidValueError(f"{shown(message)} says nothing: give the user's words.")
+    return said if said.id else said.model_copy(update={"id": str(uuid.uuid4())})
+
+
+def continue_thread(thread: Thread, said: HumanMessage, services: Services) -> Continued:
+    """The memory graph's input: the end of the thread, and what is said now.
+
+    The number of the last turn is that of all of them, whatever is cut off here. A message that is there already is
+    answered once more: what came after it isn't its past, and it is counted, so it isn't stored again.
+    """
+    turns, known = thread.turns, None
+    for place, turn in enumerate(turns):
+        if turn.role == "user" and _is(turn.metadata.get("message_id"), turn.text, said):
+            turns, known = turns[:place], turn
+            break
+    last = turn_number(known) - 1 if known else max(map(turn_number, turns), default=0)
+    shown_turns = Thread(turns).alive(services.clock())[-services.config.tail_messages :]
+    history = [_named(message) for message in to_messages(shown_turns) if message.id != said.id]
+    before = next((message.id for message in reversed(history) if isinstance(message, HumanMessage)), None)
+    return {
+        "messages": [*cast(list[AnyMessage], history), said],
+        "memory_turn": max(last, 0),
+        "memory_counted": said.id if known else before,
+    }
+
+
+def _is(message_id: object, text: str, said: HumanMessage) -> bool:
+    return message_id == said.id and text == message_text(said)
+
+
+def _named(message: BaseMessage) -> BaseMessage:
+    """The message without a name that some provider would refuse."""
+    if message.name is None or _NAME.fullmatch(message.name):
+        return message
+    return message.model_copy(update={"name": None})
+
+
+def keep_steps(scope: Scope, given: Continued, services: Services) -> Steps[bool]:
+    """Store what the user says, as the memory graph does before its agent runs; gives whether it wasn't there yet."""
+    messages, config = given["messages"], run_config(scope)
+    if services.is_incognito(config):
+        return False
+    turn, new = user_turn(messages, given["memory_turn"], given["memory_counted"])
+    event = event_id(messages, config)
+    turns = make_turns(new, "user", scope, turn, now=services.clock(), config=services.config, event=event)
+    return bool((yield from store_turns(scope.namespace, turns)))
