@@ -60,6 +60,7 @@ def parts_of(messages: list[BaseMessage]) -> list[tuple[str, Any, Any]]:
     return [(message.type, message.content, getattr(message, "tool_calls", None)) for message in messages]
 
 
+@settings(max_examples=50)
 @given(histories, texts, st.sampled_from([None, SystemMessage("Be brief.")]), st.sampled_from([None, "m0", "m3"]))
 def test_only_one_message_changes(history, context, system, counted):
     """With recalled text in it, a request differs in one message alone, and that one ends as it did; the given request
@@ -89,6 +90,7 @@ def test_only_one_message_changes(history, context, system, counted):
     assert inject(request, "", place) is request
 
 
+@settings(max_examples=50)
 @given(histories, st.sampled_from([None, "m0", "m3"]))
 def test_where_the_user_spoke_last(history, counted):
     """It is the message that was counted; else the last one that a person wrote; else any; and always a person's."""
@@ -105,6 +107,7 @@ def test_where_the_user_spoke_last(history, counted):
         assert "lc_source" not in messages[place].additional_kwargs
 
 
+@settings(max_examples=50)
 @given(histories, st.lists(units(), max_size=4), st.sampled_from([None, "m0", "m3"]))
 def test_the_reply_is_all_that_was_said_after_the_user(history, rest, said):
     """Read as a thread, a run has one person's message last, with the id of the user's words, and after it everything
