@@ -29,6 +29,7 @@ from langmem_plus.shown import shown
 _TEXTS = ("memory", "text", "content", "data")
 _UNMEANT = ("relations", "entities")  # of the graph: no memories by themselves
 _OF_A_SEARCH = ("score", "score_details")  # say how near it was to some query
+_CONVERSATIONS = frozenset(("messages", "conversation", "haystack_sessions"))  # of other forms of a file
 _DAY = 10  # letters of YYYY-MM-DD
 
 
@@ -61,11 +62,12 @@ def is_export(data: Any) -> bool:
 
 
 def _is_memory(data: Any) -> bool:
-    return isinstance(data, Mapping) and "memory" in data
+    return isinstance(data, Mapping) and "memory" in data and not {"role", "content"} <= data.keys()
 
 
 def _is_page(data: Any) -> bool:
-    return isinstance(data, Mapping) and ("results" in data or "memories" in data) and "messages" not in data
+    pages = isinstance(data, Mapping) and ("results" in data or "memories" in data)
+    return pages and _CONVERSATIONS.isdisjoint(data)
 
 
 def read_export(documents: Iterator[tuple[Any, Place]], place: Place) -> Export:

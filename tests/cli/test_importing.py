@@ -39,7 +39,7 @@ class Shell:
         with pytest.raises(SystemExit) as exit_:
             main()
         output = self.capsys.readouterr()
-        return int(exit_.value.code or 0), *(" ".join(each.split()) for each in (output.out, output.err))
+        return int(exit_.value.code or 0), " ".join(output.out.split()), " ".join(output.err.split())
 
     def write(self, data: Any, name: str = "mem0.json") -> str:
         """Write a file."""

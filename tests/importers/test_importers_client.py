@@ -182,7 +182,8 @@ async def test_the_async_calls_do_the_same(tmp_path: Path, source: InMemoryStore
     values: list[dict[str, Any]] = []
     for number, store in enumerate((InMemoryStore(), InMemoryStore())):
         async with MemoryClient(store, config=config.replace(background=False)) as client:
-            for options in ({}, {}, {"dry_run": True, "space": "work"}):
+            runs: list[dict[str, Any]] = [{}, {}, {"dry_run": True, "space": "work"}]
+            for options in runs:
                 if number:
                     reports[1] += [await client.aimport_store(source, **options)]
                     reports[1] += [await client.aimport_file(file, **options)]

@@ -199,6 +199,19 @@ def test_a_file_of_others_alone_is_an_error() -> None:
 
 
 @pytest.mark.parametrize(
+    "data",
+    [
+        [{"role": "user", "content": "hi", "memory": None}],
+        {"messages": [{"role": "user", "content": "hi"}], "memories": ["x"], "results": []},
+    ],
+)
+def test_conversations_arent_taken_for_memories(tmp_path: Path, data: Any) -> None:
+    """Messages stay messages, whatever else stands beside them."""
+    (found,) = read_file(write(tmp_path, json.dumps(data)))  # type: ignore[misc]  # conversations are a list
+    assert [message["content"] for message in found.messages] == ["hi"]
+
+
+@pytest.mark.parametrize(
     ("text", "message"),
     [
         ('{"results": [{"id": "1", "memory": "li', "line 1, column 36: not JSON"),
@@ -248,7 +261,11 @@ def test_nothing_is_lost(fields: dict[str, Any]) -> None:
     held |= record.metadata[IMPORTED].get(OTHERS, {})
     mine = held.get("memory", {}) if isinstance(held.get("memory"), dict) else {}
     other = held.get("mem0", {}) if isinstance(held.get("mem0"), dict) else {}
-    told = {"created_at": one.created_at, "updated_at": one.updated_at, "expiration_date": one.expires_at}
+    told: dict[str, Any] = {
+        "created_at": one.created_at,
+        "updated_at": one.updated_at,
+        "expiration_date": one.expires_at,
+    }
     told |= {"run_id": one.thread_id, "agent_id": one.agent_id, "categories": one.tags}
     for name, value in given.items():
         if value is None or (name in told and told[name] not in (None, ())) or value in ("", []):
