@@ -162,10 +162,16 @@ def build_chat_model(
         model: BaseChatModel = _init(init, spec, base_url)
         settings: dict[str, Any] = {}
         if type(model).__module__.startswith("langchain_openai."):
-            if own_async_client:
+            proxied = bool(
+                getattr(model, "openai_proxy", None)
+            )  # then it makes clients of its own, and takes no others
+            if own_async_client and not proxied:
                 settings["http_async_client"] = importlib.import_module("openai").DefaultAsyncHttpxClient()
             if answer_seconds is not None:
-                settings |= {"timeout": answer_seconds, "http_client": _make_client()}
+                settings |= {
+                    "timeout": answer_seconds,
+                    **({"max_retries": 0} if proxied else {"http_client": _make_client()}),
+                }
         model = _init(init, spec, base_url, **settings) if settings else model
     except ImportError as error:
         if "langchain-openai" in str(error):

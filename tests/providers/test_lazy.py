@@ -173,3 +173,14 @@ def test_an_agents_own_answers_have_no_bound(monkeypatch: pytest.MonkeyPatch) ->
     agent: Any = model.resolve()
     memory: Any = copy.deepcopy(model).resolve_bounded()
     assert (agent.request_timeout, memory.request_timeout) == (None, 7)
+
+
+async def test_a_proxy_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """LangChain refuses HTTP clients beside a proxy of its own: then none is given, and the bound is kept without."""
+    monkeypatch.setenv("OPENAI_API_KEY", "x")
+    monkeypatch.setenv("OPENAI_PROXY", "http://127.0.0.1:9")
+    model = make_chat_model("openai:any", MemoryConfig(answer_seconds=7))
+    assert isinstance(model, LazyChatModel)
+    bounded: Any = model.resolve_bounded()
+    assert (bounded.request_timeout, bounded.max_retries) == (7, 0)
+    assert await model.aresolve() is not None
