@@ -1,8 +1,9 @@
 """One process, one graph, several users: whose memory a run touches is said by each run.
 
-By its context, where the graph has a ``context_schema``; by ``configurable``; on a server with authentication, by the
-user who is signed in (leave ``user_id`` out of both then, and let nobody else put it there). The first that names
-somebody wins. A run that names nobody is refused: there is no memory that everybody shares.
+By its context, where the graph has a ``context_schema``; else by ``configurable``; else, on a server with
+authentication, by the user who is signed in. The first that names somebody wins, so where the callers of a server are
+its users, make the namespace of who is signed in: ``scope=("memories", "{langgraph_auth_user_id}")``. A run that names
+nobody is refused: there is no memory that everybody shares.
 """
 
 from concurrent.futures import ThreadPoolExecutor

@@ -172,7 +172,11 @@ def create_recall_graph(
 ) -> Graph:
     """A graph ``plan → retrieve → rerank → mmr → inject`` that turns messages into ``memory_context``.
 
-    As a subgraph it shares ``messages``; the parent declares ``memory_context``, as `MemoryState` does, to read it.
+    As a node it shares ``messages``, and its parent declares ``memory_context``, as `MemoryState` does, to read it; one
+    that drops it, or checkpoints it, is warned about. A node's function can call it instead:
+    ``recall.invoke({"messages": state["messages"]})["memory_context"]`` has the parent's store, thread and user, and
+    needs no channel. What is recalled is in no checkpoint, so it is gone after an interrupt: a node that may be
+    interrupted calls it so, and recalls again.
 
     Args:
         store: where memories are kept; None uses the store of the parent graph or of the platform.

@@ -52,8 +52,11 @@ def create_memory_graph(
         model: draws facts out, decides and summarises, as ``provider:model`` or as a chat model; None uses rules.
         config: the settings; None reads them from the environment.
         scope: whose memory, when it is always the same; or a namespace template such as ``("memories", "{user_id}")``.
-            None takes ``user_id``, ``space`` and ``thread_id`` from the run's context or configuration.
-        checkpointer: keeps the thread's messages between runs; recalled text is never in them.
+            None takes ``user_id``, ``space`` and ``thread_id`` from the run's context or configuration, else the
+            server's user. Where users sign in and name themselves in neither, ``("memories",
+            "{langgraph_auth_user_id}")`` is the one who is signed in, whatever a run says.
+        checkpointer: keeps the thread's messages between runs; recalled text is never in them. True keeps them as a
+            subgraph's own, in the checkpointer of the graph that calls this one.
 
     Raises:
         ConfigError: the agent isn't any of these, or a setting names something that can't be built. The graph itself
