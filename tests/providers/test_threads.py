@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import threading
+import time
+from functools import partial
 
 import pytest
 
-from langmem_plus.providers.threads import in_thread
+from langmem_plus.providers.threads import all_within, in_thread
 
 WHO: contextvars.ContextVar[str] = contextvars.ContextVar("who", default="nobody")
 
@@ -47,3 +49,44 @@ def test_a_cancelled_call_is_not_waited_for() -> None:
     assert not ended.is_set()
     release.set()
     assert ended.wait(5)
+
+
+def test_several_calls_give_their_results_in_order() -> None:
+    """So many run at a time, with the caller's context variables, and the slowest doesn't change the order."""
+    running, most, guard = 0, 0, threading.Lock()
+    WHO.set("caller")
+
+    def call(number: int) -> tuple[int, str]:
+        nonlocal running, most
+        with guard:
+            running += 1
+            most = max(most, running)
+        time.sleep(0.02 if number == 0 else 0.001)
+        with guard:
+            running -= 1
+        return number, WHO.get()
+
+    found = all_within(10, [partial(call, number) for number in range(6)], 2)
+    assert found == [(number, "caller") for number in range(6)]
+    assert most <= 2
+    assert all_within(10, [], 2) == []
+
+
+def test_the_first_failure_ends_the_calls() -> None:
+    """What hasn't begun never does; what hangs is given up in time."""
+    begun: list[int] = []
+
+    def call(number: int) -> None:
+        begun.append(number)
+        if number == 1:
+            raise ValueError("no")
+
+    with pytest.raises(ValueError, match="no"):
+        all_within(10, [partial(call, number) for number in range(2)], 1)
+    over = threading.Event()
+    try:
+        with pytest.raises(TimeoutError):
+            all_within(0.05, [partial(over.wait, 10), partial(over.wait, 10), partial(call, 7)], 2)
+    finally:
+        over.set()
+    assert begun == [0, 1]
