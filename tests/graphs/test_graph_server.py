@@ -168,6 +168,19 @@ async def test_two_threads_of_one_user_and_another_user(client: LangGraphClient)
     assert "user_id" in nobody
 
 
+async def test_the_readmes_client_program(servers: dict[str, Server], tmp_path: Path) -> None:
+    """The program in graphs/README.md runs against the server, and is told what it said."""
+    readme = (GRAPHS / "README.md").read_text(encoding="utf-8")
+    (program,) = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
+    script = tmp_path / "program.py"
+    script.write_text(program.replace("http://127.0.0.1:2024", servers["open"].wait()), encoding="utf-8")
+    done = await asyncio.to_thread(
+        subprocess.run, [sys.executable, str(script)], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "“My wife is called Anne”" in done.stdout
+
+
 async def test_the_servers_store_api_goes_through_our_store(
     client: LangGraphClient, servers: dict[str, Server]
 ) -> None:
@@ -178,15 +191,14 @@ async def test_the_servers_store_api_goes_through_our_store(
     found = await client.store.search_items(namespace, query="tea")
     assert found["items"][0]["key"] == "green"
     assert namespace in (await client.store.list_namespaces(prefix=["notes"]))["namespaces"]
-    (file,) = [
-        path for path in (servers["open"].log.parent / "memory_db").rglob("*.md") if "green tea" in path.read_text()
-    ]
+    files = (servers["open"].log.parent / "memory_db").rglob("*.md")
+    (file,) = [path for path in files if "green tea" in path.read_text(encoding="utf-8")]
     assert "carol" in file.parts
     await client.store.delete_item(namespace, "green")
     assert [item["key"] for item in (await client.store.search_items(namespace))["items"]] == ["boat"]
 
 
-async def test_every_example_is_served(client: LangGraphClient) -> None:
+async def test_every_example_is_served(client: LangGraphClient, servers: dict[str, Server]) -> None:
     """Each graph of langgraph.json answers, and no run blocks the server's event loop."""
     said = {"messages": [{"role": "user", "content": "I like tea"}]}
     inputs = {"own_schema": {"question": "I like tea", "customer": "dora"}, "functional": "I like tea"}
@@ -199,6 +211,8 @@ async def test_every_example_is_served(client: LangGraphClient) -> None:
 
     states = dict(await asyncio.gather(*map(run, SERVED["graphs"])))
     assert {graph: state for graph, state in states.items() if isinstance(state, dict) and "__error__" in state} == {}
+    said_by_server = servers["open"].output()
+    assert [words for words in ("Blocking call", "was left out", "memory: ") if words in said_by_server] == []
 
 
 async def test_a_run_that_waits_for_a_person(client: LangGraphClient) -> None:
