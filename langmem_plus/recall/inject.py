@@ -16,10 +16,10 @@ from langchain_core.runnables import Runnable, RunnableConfig
 
 from langmem_plus.config import MemoryConfig
 from langmem_plus.fence import escape, fence, fence_hint, strip_context
-from langmem_plus.messages import message_words
+from langmem_plus.messages import last_human, message_words
 from langmem_plus.prompts import DOCUMENTS_HEADING, MEMORIES_HEADING, SUMMARY_HEADING
 from langmem_plus.recall.mmr import choice
-from langmem_plus.recall.query import current_text, last_human
+from langmem_plus.recall.query import current_text
 from langmem_plus.recall.sections import Section, fit_records, fit_summary
 from langmem_plus.recall.tail import clip_tail, size
 from langmem_plus.records import MemoryHit, MemoryRecord, MemoryReport

@@ -19,7 +19,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.runnables import Runnable, RunnableConfig
 
 from langmem_plus.config import MemoryConfig
-from langmem_plus.messages import message_words
+from langmem_plus.messages import last_human, message_words
 from langmem_plus.recall.cues import (
     ACKNOWLEDGEMENTS,
     ANCHOR,
@@ -35,7 +35,7 @@ from langmem_plus.recall.cues import (
     normalise,
     without_phrases,
 )
-from langmem_plus.recall.query import bounded, current_text, last_human, search_query
+from langmem_plus.recall.query import bounded, current_text, search_query
 from langmem_plus.records import MemoryReport, Plan
 from langmem_plus.services import Services, Update, stage
 from langmem_plus.state import MemoryState

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from langchain_core.messages import BaseMessage, HumanMessage
 
-from langmem_plus.messages import message_words
+from langmem_plus.messages import last_human, message_words
 from langmem_plus.recall.cues import CONNECTIVES, CONNECTIVES_UNSPACED, FIRST_PERSON, PRONOUNS, PRONOUNS_UNSPACED
 from langmem_plus.text import tokens, words
 
@@ -15,11 +15,6 @@ LEANING_WORDS = 6
 # A search reads the beginning and the end of a long message: the question stands in one of them.
 QUERY_CHARACTERS = 2000
 CONTEXT_CHARACTERS = 300
-
-
-def last_human(messages: Sequence[BaseMessage]) -> int | None:
-    """The place of the current user's message, or None where nobody has spoken."""
-    return next((i for i in range(len(messages) - 1, -1, -1) if isinstance(messages[i], HumanMessage)), None)
 
 
 def current_text(messages: Sequence[BaseMessage]) -> str:

@@ -6,57 +6,17 @@ The thread itself is never changed: what is left out of this call is still in th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
 from langmem_plus.config import MemoryConfig
-from langmem_plus.recall.query import last_human
+from langmem_plus.messages import Unit, last_human, units
 from langmem_plus.tokens import TokenCounter, counter
 
 MessageT = TypeVar("MessageT", bound=BaseMessage)
 
 CUT_MARK = " […]"
-
-
-@dataclass(frozen=True)
-class Unit:
-    """Messages that stand or fall together: ``messages[start:stop]``; a tool round, or one message."""
-
-    start: int
-    stop: int
-    is_round: bool
-
-
-def units(messages: Sequence[BaseMessage]) -> list[Unit]:
-    """Split a thread into its units, in order.
-
-    A tool round is an AI message with tool calls, their results, and whatever stands between them; providers refuse a
-    call without its result and a result without its call. Rounds that overlap are one unit.
-    """
-    last_of = list(range(len(messages)))
-    callers: dict[str, int] = {}
-    for place, message in enumerate(messages):
-        if isinstance(message, AIMessage):
-            callers.update({call["id"]: place for call in _calls(message) if call["id"]})
-        elif isinstance(message, ToolMessage) and message.tool_call_id in callers:
-            last_of[callers[message.tool_call_id]] = place
-    found: list[Unit] = []
-    start = 0
-    while start < len(messages):
-        stop = start
-        place = start
-        while place <= stop:
-            stop = max(stop, last_of[place])
-            place += 1
-        has_tools = any(
-            isinstance(message, ToolMessage) or (isinstance(message, AIMessage) and bool(_calls(message)))
-            for message in messages[start : stop + 1]
-        )
-        found.append(Unit(start, stop + 1, has_tools))
-        start = stop + 1
-    return found
 
 
 def clip_tail(
@@ -138,10 +98,6 @@ def _clip_text(text: str, limit: int, byte_limit: int, measure: TokenCounter) ->
     if marked != CUT_MARK and measure.count(marked) <= limit:
         return marked
     return measure.clip(clip_bytes(text, byte_limit), limit)
-
-
-def _calls(message: AIMessage) -> list[Any]:
-    return [*message.tool_calls, *message.invalid_tool_calls]
 
 
 def _is_system(messages: Sequence[BaseMessage], unit: Unit) -> bool:

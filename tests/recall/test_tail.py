@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
 from langmem_plus.config import MemoryConfig
-from langmem_plus.recall.tail import CUT_MARK, clip_bytes, clip_tail, clip_user, units
+from langmem_plus.messages import units
+from langmem_plus.recall.tail import CUT_MARK, clip_bytes, clip_tail, clip_user
 from langmem_plus.tokens import counter
 
 CONFIG = MemoryConfig()
