@@ -61,6 +61,10 @@ class KeptBits:
             if None not in bits
         }
 
+    def forget(self, item: int) -> None:
+        """Let go of what is remembered of an item that is gone."""
+        self._recent.pop(item, None)
+
     def missing(self, encoder: TokenEncoder, after: int, limit: int) -> list[tuple[int, str]]:
         """Item and text of some texts without bits, of the items after one, in their order."""
         sql = (

@@ -265,6 +265,7 @@ class Index(Connection):
 
     def _drop(self, row_id: int) -> None:
         self._loosened.update(self.places([row_id]).values())
+        self.bits.forget(row_id)
         for sql in (
             "DELETE FROM items WHERE id=?",
             "DELETE FROM chunks WHERE item=?",

@@ -155,8 +155,10 @@ def test_an_erasure_takes_the_bits(open_local: Opens, ns: tuple[str, ...], root:
     with open_local() as store:
         store.put(ns, "a", {"text": "lyon"})
         store.put(ns, "b", {"text": "rex"})
+        bits_of(store, ns, "rex")
         store.erase(ns, lambda held: Erasure(keys=frozenset({"a"})))
         assert kept(root) == 1
+        assert len(store._engine.room(ns).use(lambda index: [*index.bits._recent])) <= 1
         assert bits_of(store, ns, "rex")["b"] is not None
 
 
