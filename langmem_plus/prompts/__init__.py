@@ -1,0 +1,59 @@
+"""Every word that a language model reads, beside the type of its answer.
+
+Four tasks: draw facts out of a user's turn (`render_extraction`), compare them with what is known
+(`render_reconciliation`), keep a thread's rolling summary (`render_summary`), and tell which memories answer a question
+(`render_reranking`). The instructions stand in the system
+message, the examples are turns of a chat (small models repeat an example that stands among the instructions), and what
+users said is fenced as data.
+"""
+
+from __future__ import annotations
+
+from langmem_plus.prompts.answering import ask_again, ask_for_json
+from langmem_plus.prompts.context import (
+    CONTEXT_CLOSE,
+    CONTEXT_FRAME,
+    CONTEXT_OPEN,
+    DOCUMENTS_HEADING,
+    HINT_CLOSE,
+    HINT_FRAME,
+    HINT_OPEN,
+    MEMORIES_HEADING,
+    SUMMARY_HEADING,
+)
+from langmem_plus.prompts.extraction import ExtractedFact, ExtractedFacts, FactKind, render_extraction
+from langmem_plus.prompts.quoting import quote
+from langmem_plus.prompts.reconciliation import Change, Changes, ask_to_forget, fact_label, render_reconciliation
+from langmem_plus.prompts.reranking import Rating, Ratings, render_reranking
+from langmem_plus.prompts.summary import PointKind, Summary, SummaryPoint, render_summary
+
+__all__ = [
+    "CONTEXT_CLOSE",
+    "CONTEXT_FRAME",
+    "CONTEXT_OPEN",
+    "DOCUMENTS_HEADING",
+    "HINT_CLOSE",
+    "HINT_FRAME",
+    "HINT_OPEN",
+    "MEMORIES_HEADING",
+    "SUMMARY_HEADING",
+    "Change",
+    "Changes",
+    "ExtractedFact",
+    "ExtractedFacts",
+    "FactKind",
+    "PointKind",
+    "Rating",
+    "Ratings",
+    "Summary",
+    "SummaryPoint",
+    "ask_again",
+    "ask_for_json",
+    "ask_to_forget",
+    "fact_label",
+    "quote",
+    "render_extraction",
+    "render_reconciliation",
+    "render_reranking",
+    "render_summary",
+]
