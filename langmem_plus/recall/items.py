@@ -15,12 +15,12 @@ from pydantic import ValidationError
 
 from langmem_plus.config import MemoryConfig
 from langmem_plus.messages import message_text
-from langmem_plus.recall.cues import is_question, normalise
 from langmem_plus.recall.filters import RecordFilter
 from langmem_plus.recall.made import make_choice, make_hit
 from langmem_plus.recall.overlap import coverage, spoken
 from langmem_plus.recall.own import own_record
 from langmem_plus.records import FORGOTTEN, ROLES, TURN_ROLES, Choice, MemoryHit, MemoryRecord, MemoryReport, Scope
+from langmem_plus.small_talk import is_question, normalise
 from langmem_plus.text import tokens
 
 Place = tuple[tuple[str, ...], str]

@@ -21,23 +21,25 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from langmem_plus.config import MemoryConfig
 from langmem_plus.messages import last_human, message_words
 from langmem_plus.recall.cues import (
-    ACKNOWLEDGEMENTS,
     ANCHOR,
     CONTINUITY,
     CONTINUITY_FILLERS,
-    CUE_CHARACTERS,
     DOCUMENTS,
-    FILLERS,
-    GREETINGS_AND_THANKS,
-    find_cues,
     first_phrase,
-    is_question,
-    normalise,
     without_phrases,
 )
 from langmem_plus.recall.query import bounded, current_text, search_query
 from langmem_plus.records import MemoryReport, Plan
 from langmem_plus.services import Services, Update, stage
+from langmem_plus.small_talk import (
+    CUE_CHARACTERS,
+    GREETINGS_AND_THANKS,
+    find_cues,
+    find_small_talk,
+    is_question,
+    longest_first,
+    normalise,
+)
 from langmem_plus.state import MemoryState
 
 
@@ -76,7 +78,7 @@ def _by_cue(text: str, config: MemoryConfig, asked: bool) -> Plan:
         return Plan(
             strategy="archive", reason=f"an earlier conversation: {cue!r}", query=rest if normalise(rest) else ""
         )
-    if not question and (cue := _small_talk(flat, asked)):
+    if cue := find_small_talk(text, asked=asked):
         return Plan(strategy="none", reason=f"small talk: {cue!r}")
     if cue := _continuity(flat):
         return Plan(strategy="tail", reason=f"the conversation itself: {cue!r}", query=text)
@@ -85,23 +87,12 @@ def _by_cue(text: str, config: MemoryConfig, asked: bool) -> Plan:
     return Plan(strategy="memory", reason="no other cue: memory is the default", query=text)
 
 
-def _small_talk(flat: str, asked: bool) -> str | None:
-    """The first cue, if the message is made of greetings, thanks and acknowledgements alone."""
-    if len(flat) > CUE_CHARACTERS:
-        return None
-    cues = GREETINGS_AND_THANKS if asked else GREETINGS_AND_THANKS + ACKNOWLEDGEMENTS
-    found, rest = find_cues(flat, _longest_first(cues))
-    if not found or (rest and find_cues(rest, FILLERS)[1]):
-        return None
-    return found[0]
-
-
 def _continuity(flat: str) -> str | None:
     """The first cue, if the message says nothing beside it."""
     if len(flat) > CUE_CHARACTERS:
         return None
     found, rest = find_cues(flat, CONTINUITY)
-    if not found or (rest and find_cues(rest, _longest_first(CONTINUITY_FILLERS + GREETINGS_AND_THANKS))[1]):
+    if not found or (rest and find_cues(rest, longest_first(CONTINUITY_FILLERS + GREETINGS_AND_THANKS))[1]):
         return None
     return found[0]
 
@@ -109,10 +100,6 @@ def _continuity(flat: str) -> str | None:
 def _anchor(text: str, flat: str) -> str | None:
     path = ANCHOR.search(text)
     return path[0] if path else first_phrase(flat, DOCUMENTS)
-
-
-def _longest_first(cues: Sequence[str]) -> list[str]:
-    return sorted(cues, key=lambda cue: (-len(cue), cue))
 
 
 def plan_messages(messages: Sequence[BaseMessage], config: MemoryConfig, *, incognito: bool = False) -> Plan:

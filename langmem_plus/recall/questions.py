@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from langmem_plus.recall.cues import ACKNOWLEDGEMENTS, FILLERS, GREETINGS_AND_THANKS, find_cues, is_question, normalise
 from langmem_plus.recall.made import with_scores
 from langmem_plus.recall.readings import read
 from langmem_plus.records import TURN_ROLES, MemoryHit
+from langmem_plus.small_talk import (
+    ACKNOWLEDGEMENTS,
+    FILLERS,
+    GREETINGS_AND_THANKS,
+    find_cues,
+    is_question,
+    longest_first,
+    normalise,
+)
 from langmem_plus.text import SENTENCE, tokens
 
-_SMALL_TALK = tuple(sorted({*GREETINGS_AND_THANKS, *ACKNOWLEDGEMENTS, *FILLERS}, key=lambda cue: (-len(cue), cue)))
+_SMALL_TALK = longest_first(tuple({*GREETINGS_AND_THANKS, *ACKNOWLEDGEMENTS, *FILLERS}))
 
 
 def only_asks(text: str) -> bool:
