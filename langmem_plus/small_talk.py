@@ -1,4 +1,4 @@
-"""Small talk: greetings, thanks and acknowledgements, by language; nothing is to be recalled for it, or remembered of it.
+"""Small talk: greetings, thanks and acknowledgements, by language; nothing is to be recalled for it, or remembered.
 
 Lists are casefolded (ß is ss) and without punctuation. Scripts without spaces are matched character by character.
 """
