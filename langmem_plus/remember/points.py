@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from langmem_plus.prompts import PointKind, Summary, SummaryPoint
 from langmem_plus.records import Decision, MemoryRecord
+from langmem_plus.remember.actions import told_actions
 from langmem_plus.remember.forgetting import find_forgotten
 from langmem_plus.remember.rules import replaces
 from langmem_plus.remember.sentences import ends_question, sentences
@@ -13,6 +14,8 @@ from langmem_plus.remember.simhash import near_duplicate
 from langmem_plus.remember.statements import Statement, find_statements, forget_requests
 
 _BULLET = "- "
+_ACTIONS, _BETWEEN = "Actions taken: ", " · "
+_ACTION_COUNT, _ACTION_LENGTH = 5, 120  # calls in a summary by rules, and characters of each
 _INTENTS = frozenset({"goal", "commitment"})
 
 
@@ -39,9 +42,15 @@ def points_of(answer: Summary, max_items: int, duplicate_distance: int) -> list[
 
 
 def extract_points(
-    previous: Sequence[str], turns: Sequence[MemoryRecord], max_items: int, duplicate_distance: int
+    previous: Sequence[str],
+    turns: Sequence[MemoryRecord],
+    max_items: int,
+    duplicate_distance: int,
+    *,
+    done: Sequence[str] = (),
 ) -> list[str]:
-    """A summary in the user's own words: durable statements, then recent intents, then the question still open.
+    """A summary in the user's own words: durable statements, then recent intents, the assistant's last actions in one
+    point, then the question still open.
 
     Points so far stay unless a newer statement replaces them or the user asked to forget them; near-duplicates are
     merged.
@@ -51,8 +60,10 @@ def extract_points(
         turns: the new turns, the oldest first.
         max_items: points at most.
         duplicate_distance: bits in which the fingerprints of near-duplicates may differ.
+        done: what the assistant did that no turn tells.
     """
-    durable = [point for point in previous if not ends_question(point)]
+    actions = merge_actions(previous, [*(line for turn in turns for line in told_actions(turn)), *done])
+    durable = [point for point in previous if not ends_question(point) and not point.startswith(_ACTIONS)]
     weights: dict[str, int] = {}
     for turn in turns:
         if turn.role != "user":
@@ -62,10 +73,21 @@ def extract_points(
             durable = _merge(durable, statement.text, duplicate_distance)
             weights[" ".join(statement.text.split())] = _weight(statement)
     question = open_question(turns)
-    room = max_items - bool(question)
+    if max_items <= bool(question) + 1:
+        actions = None  # what the user said goes first
+    room = max_items - bool(question) - bool(actions)
     newest = {text: place for place, text in enumerate(durable)}
     kept = sorted(durable, key=lambda text: (weights.get(text, 1), newest[text]), reverse=True)[:room]
-    return [text for text in durable if text in kept] + ([question] if question else [])
+    last = [point for point in (actions, question) if point]
+    return [text for text in durable if text in kept] + last
+
+
+def merge_actions(previous: Sequence[str], lines: Sequence[str]) -> str | None:
+    """One point of the newest calls, those of the summary so far among them; None where nothing was done."""
+    known = [point.removeprefix(_ACTIONS).split(_BETWEEN) for point in previous if point.startswith(_ACTIONS)]
+    short = [line if len(line) <= _ACTION_LENGTH else f"{line[:_ACTION_LENGTH].rstrip()} …" for line in lines]
+    newest = list(dict.fromkeys([*(line for point in known for line in point), *short][::-1]))[:_ACTION_COUNT][::-1]
+    return _ACTIONS + _BETWEEN.join(newest) if newest else None
 
 
 def _statements(turn: MemoryRecord, limit: int) -> list[Statement]:

@@ -11,8 +11,8 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 import uuid
-from collections.abc import Sequence
-from typing import Literal, cast
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, cast
 from weakref import WeakKeyDictionary
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
@@ -25,6 +25,7 @@ from langmem_plus.config import MemoryConfig
 from langmem_plus.fence import QUOTED_FROM_MEMORY
 from langmem_plus.messages import message_text
 from langmem_plus.records import MemoryRecord, MemoryReport, Scope, Time, record_id
+from langmem_plus.remember.actions import find_actions
 from langmem_plus.remember.steps import Steps, arun_steps, get_records, put, run_steps, write
 from langmem_plus.services import Services, Update, stage
 from langmem_plus.state import MemoryState
@@ -72,6 +73,21 @@ def reply_turn(messages: Sequence[BaseMessage], memory_turn: int | None) -> tupl
     return max(memory_turn or 0, len(places), 1), 1, list(messages[start:])
 
 
+def find_saver(config: RunnableConfig) -> BaseCheckpointSaver[Any] | None:
+    """The checkpointer of a run, if it has one."""
+    values = (config.get("configurable") or {}).values()
+    return next((value for value in values if isinstance(value, BaseCheckpointSaver)), None)
+
+
+def keeps_thread(config: RunnableConfig) -> bool:
+    """Whether the running graph's own state goes on with the thread's next call: it has a checkpointer, and isn't a
+    subgraph that another graph calls anew each time.
+    """
+    graph = str((config.get("configurable") or {}).get("checkpoint_ns") or "").rpartition("|")[0]
+    # One that goes on from call to call has no task's id in its name.
+    return find_saver(config) is not None and ":" not in graph
+
+
 def event_id(messages: Sequence[BaseMessage], config: RunnableConfig) -> str | None:
     """What tells this call from others of its thread, where the turn's number doesn't.
 
@@ -86,14 +102,12 @@ def event_id(messages: Sequence[BaseMessage], config: RunnableConfig) -> str | N
         messages: what is known of the thread.
         config: the run's configuration.
     """
-    values = config.get("configurable") or {}
     last = next((place for place, each in reversed([*enumerate(messages)]) if isinstance(each, HumanMessage)), None)
     own = None if last is None else messages[last].id
-    saver = next((value for value in values.values() if isinstance(value, BaseCheckpointSaver)), None)
+    saver = find_saver(config)
     if saver is None:
         return own
-    graph = str(values.get("checkpoint_ns") or "").rpartition("|")[0]
-    if ":" in graph:  # a subgraph of this one call: one that goes on from call to call has no task's id in its name
+    if not keeps_thread(config):
         earlier = [each for each in messages[:last] if isinstance(each, AIMessage | ToolMessage)]
         return earlier[-1].id if earlier else own
     return _LIVES.setdefault(saver, uuid.uuid4().hex) if isinstance(saver, InMemorySaver) else None
@@ -109,6 +123,7 @@ def make_turns(
     config: MemoryConfig,
     position: int = 0,
     event: str | None = None,
+    done: Mapping[str, Any] | None = None,
 ) -> list[MemoryRecord]:
     """The records of those messages that the role spoke and that say something.
 
@@ -121,6 +136,7 @@ def make_turns(
         config: the settings.
         position: the place of the first message in its turn.
         event: what tells the call apart where the turn's number doesn't, as `event_id` finds it.
+        done: what the last of the records has in its metadata beside: what the assistant did.
     """
     kind = HumanMessage if role == "user" else AIMessage
     where = [*scope.namespace, scope.thread_id or "", *([event] if event else [])]
@@ -151,6 +167,8 @@ def make_turns(
                 metadata={name: value for name, value in metadata.items() if value is not None},
             )
         )
+    if found and done:
+        found[-1].metadata.update(done)
     return found
 
 
@@ -182,10 +200,11 @@ def record(
     turn: int,
     position: int = 0,
     event: str | None = None,
+    done: Mapping[str, Any] | None = None,
 ) -> int:
     """Store the role's messages as turns of the scope's thread; gives how many were new."""
     now, settings = services.clock(), services.config
-    turns = make_turns(messages, role, scope, turn, now=now, config=settings, position=position, event=event)
+    turns = make_turns(messages, role, scope, turn, now=now, config=settings, position=position, event=event, done=done)
     return len(run_steps(store_turns(scope.namespace, turns), services, services.find_store())) if turns else 0
 
 
@@ -197,10 +216,11 @@ async def arecord(
     turn: int,
     position: int = 0,
     event: str | None = None,
+    done: Mapping[str, Any] | None = None,
 ) -> int:
     """`record`, awaiting."""
     now, settings = services.clock(), services.config
-    turns = make_turns(messages, role, scope, turn, now=now, config=settings, position=position, event=event)
+    turns = make_turns(messages, role, scope, turn, now=now, config=settings, position=position, event=event, done=done)
     return len(await arun_steps(store_turns(scope.namespace, turns), services, services.find_store())) if turns else 0
 
 
@@ -242,13 +262,17 @@ def record_assistant_node(services: Services) -> Runnable[MemoryState, Update]:
             return None
         return services.find_scope(config), reply, turn, position
 
+    def done(state: MemoryState, reply: Sequence[BaseMessage]) -> Mapping[str, Any]:
+        messages = state.get("messages") or []
+        return find_actions(messages, len(messages) - len(reply)).metadata if services.config.compress else {}
+
     def run(state: MemoryState, config: RunnableConfig) -> Update:
         prepared = prepare(state, config)
         if prepared is None:
             return {}
         scope, reply, turn, position = prepared
-        event = event_id(state.get("messages") or [], config)
-        count = record(services, scope, reply, "assistant", turn, position, event)
+        event, acts = event_id(state.get("messages") or [], config), done(state, reply)
+        count = record(services, scope, reply, "assistant", turn, position, event, acts)
         return {"memory_turn": turn, **_counted("replies_recorded", count)}
 
     async def arun(state: MemoryState, config: RunnableConfig) -> Update:
@@ -256,8 +280,8 @@ def record_assistant_node(services: Services) -> Runnable[MemoryState, Update]:
         if prepared is None:
             return {}
         scope, reply, turn, position = prepared
-        event = event_id(state.get("messages") or [], config)
-        count = await arecord(services, scope, reply, "assistant", turn, position, event)
+        event, acts = event_id(state.get("messages") or [], config), done(state, reply)
+        count = await arecord(services, scope, reply, "assistant", turn, position, event, acts)
         return {"memory_turn": turn, **_counted("replies_recorded", count)}
 
     return stage("record_assistant", services, run, arun)

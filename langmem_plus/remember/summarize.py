@@ -18,6 +18,7 @@ from langmem_plus.config import MemoryConfig
 from langmem_plus.errors import ConfigError
 from langmem_plus.prompts import Summary, render_summary
 from langmem_plus.records import FORGOTTEN, TURN_ROLES, Decision, Fact, MemoryRecord, MemoryReport, Scope, summary_key
+from langmem_plus.remember.actions import shorten, told_actions
 from langmem_plus.remember.decide import FORGET, is_request, retire
 from langmem_plus.remember.extract import in_order
 from langmem_plus.remember.points import amend, extract_points, points_of, read_points, write_points
@@ -31,13 +32,19 @@ from langmem_plus.tokens import counter
 logger = logging.getLogger(__name__)
 
 
+def is_read(turn: MemoryRecord, summary: MemoryRecord | None) -> bool:
+    """Whether a thread's summary covers a turn, which it does once it has read it."""
+    if summary is None or summary.covers_until is None:
+        return False
+    return turn.created_at < summary.covers_until or turn.id in summary.source_ids
+
+
 def uncovered(turns: Sequence[MemoryRecord], summary: MemoryRecord | None, limit: int) -> list[MemoryRecord]:
-    """The turns that the summary hasn't read, the oldest first, at most the newest ``limit``."""
-    ordered = in_order(turns)
-    if summary is not None and summary.covers_until is not None:
-        until, read = summary.covers_until, set(summary.source_ids)
-        ordered = [turn for turn in ordered if turn.created_at >= until and turn.id not in read]
-    return ordered[-limit:]
+    """The turns that the summary hasn't read, as they were said; at most the ``limit`` that were written first, so that
+    none is passed over.
+    """
+    waiting = [turn for turn in in_order(turns) if not is_read(turn, summary)]
+    return in_order(sorted(waiting, key=lambda turn: turn.created_at)[:limit])
 
 
 def is_due(turns: Sequence[MemoryRecord], config: MemoryConfig) -> bool:
@@ -60,12 +67,18 @@ def _turn_numbers(turns: Sequence[MemoryRecord]) -> list[int]:
 
 
 def _question(
-    previous: Sequence[str], facts: Sequence[Fact], turns: Sequence[MemoryRecord], config: MemoryConfig
+    previous: Sequence[str],
+    facts: Sequence[Fact],
+    turns: Sequence[MemoryRecord],
+    done: Sequence[str],
+    config: MemoryConfig,
 ) -> Ask:
     clip = counter(config).clip
-    lines = [
-        (str(turn.metadata.get("name") or turn.role), clip(_spoken(turn), config.user_max_tokens)) for turn in turns
-    ]
+    lines: list[tuple[str, str]] = []
+    for turn in turns:
+        lines += [("tool", action) for action in told_actions(turn)]
+        lines.append((str(turn.metadata.get("name") or turn.role), clip(_spoken(turn), config.user_max_tokens)))
+    lines += [("tool", action) for action in shorten(done)]
     new = [fact.text for fact in facts if not is_request(fact)]
     return Ask(render_summary(previous, new, lines, max_items=config.summary_max_items), Summary)
 
@@ -146,8 +159,14 @@ class _Thread:
         self.work = work
         self.key = summary_key(scope, scope.thread_id or "")
 
-    def summarize(self, warnings: list[str]) -> Steps[bool]:
-        """Write the summary anew if it is due; gives whether it was."""
+    def summarize(self, warnings: list[str], *, now: bool = False, done: Sequence[str] = ()) -> Steps[bool]:
+        """Write the summary anew if it is due; gives whether it was.
+
+        Args:
+            warnings: is told why it stays as it was.
+            now: whether it is due although few turns wait.
+            done: what the assistant did that no turn tells.
+        """
         namespace, config = self.scope.namespace, self.config
         known = (yield from get_records(namespace, [self.key])).get(self.key)
         old = known if known is not None and known.status == "active" else None
@@ -159,13 +178,16 @@ class _Thread:
             spoken += yield from list_records(namespace, wanted)
         told = [turn for turn in spoken if _is_told(turn)]
         turns = uncovered(told, old, config.summary_source_max_turns)
-        if not is_due(turns, config):
+        if not (turns or done if now else is_due(turns, config)):
             return False
-        points = yield from self._points(read_points(old), turns, warnings)
+        points = yield from self._points(read_points(old), turns, done, warnings)
         if not points:
             return False
         record = make_summary(old, self.key, points, turns, self.scope, self.services.clock())
-        record.source_ids = record.source_ids[-config.summary_source_max_turns :]
+        # What was written in the very moment that it covers is told by its id, however much that is.
+        edge = {turn.id for turn in told if record.covers_until is None or turn.created_at >= record.covers_until}
+        newest = set(record.source_ids[-config.summary_source_max_turns :])
+        record.source_ids = [id for id in record.source_ids if id in newest or id in edge]
         written = False
 
         def change(current: dict[str, MemoryRecord]) -> list[PutOp]:
@@ -179,13 +201,15 @@ class _Thread:
             warnings.append("what was said was edited while the summary was made, so that is made at the next turn")
         return written
 
-    def _points(self, previous: Sequence[str], turns: Sequence[MemoryRecord], warnings: list[str]) -> Steps[list[str]]:
+    def _points(
+        self, previous: Sequence[str], turns: Sequence[MemoryRecord], done: Sequence[str], warnings: list[str]
+    ) -> Steps[list[str]]:
         """The new points; none where the summary so far is to stay."""
         config = self.config
         if self.services.model is None:
-            return extract_points(previous, turns, config.summary_max_items, config.simhash_distance)
+            return extract_points(previous, turns, config.summary_max_items, config.simhash_distance, done=done)
         try:
-            answer = yield _question(previous, self.work.facts, turns, config)
+            answer = yield _question(previous, self.work.facts, turns, done, config)
         except ConfigError:
             raise
         except Exception as error:  # noqa: BLE001 - whatever the model raised, the summary so far is worth keeping
@@ -198,6 +222,20 @@ class _Thread:
         return points
 
 
+def summarize_now(services: Services, scope: Scope, warnings: list[str], done: Sequence[str] = ()) -> Steps[bool]:
+    """Refresh the summary of the scope's thread whether it is due or not; gives whether it was written.
+
+    Args:
+        services: the model, or rules, that make it.
+        scope: whose memory, and which thread.
+        warnings: is told why the summary stays as it was.
+        done: what the assistant did that no stored turn tells, a line a call.
+    """
+    if not services.config.summarize or scope.thread_id is None:
+        return False
+    return (yield from _Thread(services, scope, Work()).summarize(warnings, now=True, done=done))
+
+
 def make_summary(
     old: MemoryRecord | None,
     key: str,
@@ -207,15 +245,16 @@ def make_summary(
     now: dt.datetime,
 ) -> MemoryRecord:
     """The record of a summary that has read some more turns."""
-    latest = max(turn.created_at for turn in turns)
+    known = old.metadata.get("turn") if old else None
+    covered = [*(turn.created_at for turn in turns), *([old.covers_until] if old and old.covers_until else [])]
     update = {
         "text": write_points(points),
         "updated_at": now,
-        "covers_until": max(latest, old.covers_until) if old and old.covers_until else latest,
+        "covers_until": max(covered, default=None),
         "source_ids": list(dict.fromkeys([*(old.source_ids if old else []), *(turn.id for turn in turns)])),
-        "observed_at": max(turn.said_at for turn in turns),
+        "observed_at": max((turn.said_at for turn in turns), default=old.observed_at if old else now),
         "summary_kind": "rolling",
-        "metadata": {**(old.metadata if old else {}), "turn": max(_turn_numbers(turns), default=None)},
+        "metadata": {**(old.metadata if old else {}), "turn": max(_turn_numbers(turns), default=known)},
     }
     if old is not None:
         return old.model_copy(update=update)

@@ -10,7 +10,7 @@ from langmem_plus.records import MemoryRecord, record_id
 from langmem_plus.remember.extract import aextract, extract
 from langmem_plus.remember.points import amend, extract_points, open_question, points_of, read_points, write_points
 from langmem_plus.remember.reconcile import reconcile
-from langmem_plus.remember.summarize import Work, asummarize, summarize, summarize_node
+from langmem_plus.remember.summarize import Work, asummarize, is_read, summarize, summarize_node
 from langmem_plus.testing import ScriptedChatModel
 
 
@@ -132,6 +132,27 @@ def test_a_summary_is_made_every_so_many_turns(person: Any) -> None:
     assert work(ann).counts["summaries"] == 1
     assert read_points(summary(ann)) == [*read_points(made), "I play chess.", "I own a boat.", "I speak Dutch."]
     assert len(ann.records("summary")) == 1
+
+
+def test_a_summary_passes_no_turn_over(person: Any) -> None:
+    """Where more turns wait than it reads at a time, it reads those that were written first, then the others, also
+    where all were written in the same moment.
+    """
+    ann = person(summary_refresh_turns=1, summary_source_max_turns=4)
+    for number in range(5):
+        ann.tell(f"I like the number {number}.")
+    for text in ("I own a boat.", "I play chess."):
+        ann.clock.forward(minutes=-1)
+        ann.tell(text)
+    read: set[str] = set()
+    for _ in range(3):
+        assert summarize(ann.services, ann.scope).counts["summaries"] == 1
+        made = summary(ann)
+        assert made is not None
+        known = {turn.id for role in ("user", "assistant") for turn in ann.records(role) if is_read(turn, made)}
+        assert read < known
+        read = known
+    assert len(read) >= 12
 
 
 def test_what_was_replaced_or_forgotten_leaves_the_summary_at_once(person: Any) -> None:
