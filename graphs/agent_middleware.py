@@ -15,7 +15,6 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
 from langmem_plus import MarkdownStore
-from langmem_plus.graph import flush
 from langmem_plus.middleware import LongTermMemoryMiddleware
 from langmem_plus.providers import QuotingChatModel
 from langmem_plus.testing import ScriptedChatModel
@@ -63,7 +62,6 @@ def main() -> None:
         print(done["messages"][-1].text)  # → The letter is sent.
 
         print(agent.invoke(question, bob)["messages"][-1].text)  # → … For this message it holds nothing.
-        flush(store, timeout=10)  # facts are drawn out in the background: wait for it before the folder goes
 
 
 if __name__ == "__main__":

@@ -13,7 +13,6 @@ from langchain_core.messages import HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 
 from langmem_plus import MarkdownStore
-from langmem_plus.graph import flush
 from langmem_plus.middleware import LongTermMemoryMiddleware
 from langmem_plus.providers import QuotingChatModel
 
@@ -44,7 +43,6 @@ def main() -> None:
         say("We deploy on Fridays at noon", "alice", "monday", "apollo")
         print(say("When do we deploy?", "bob", "tuesday", "apollo"))  # → … “We deploy on Fridays at noon” …
         print(say("When do we deploy?", "bob", "wednesday", "gemini"))  # → … For this message it holds nothing.
-        flush(store, timeout=10)  # facts are drawn out in the background: wait for it before the folder goes
 
 
 if __name__ == "__main__":

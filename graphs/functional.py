@@ -12,7 +12,6 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.func import entrypoint, task
 
 from langmem_plus import MarkdownStore, create_memory_graph
-from langmem_plus.graph import flush
 from langmem_plus.providers import QuotingChatModel
 
 memory = create_memory_graph(QuotingChatModel())  # or any agent in place of the model
@@ -41,7 +40,6 @@ def main() -> None:
         for thread, text in (("monday", "My sister lives in Oslo"), ("friday", "Where does my sister live?")):
             print(flow.invoke(text, {"configurable": {"user_id": "alice", "thread_id": thread}}))
         # → … For this message it holds nothing. … “My sister lives in Oslo” …
-        flush(store, timeout=30)  # facts are drawn out in the background: before the folder goes, wait for that
 
 
 if __name__ == "__main__":

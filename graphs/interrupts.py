@@ -12,7 +12,6 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command, interrupt
 
 from langmem_plus import MarkdownStore, create_memory_graph
-from langmem_plus.graph import flush
 from langmem_plus.providers import QuotingChatModel
 
 model = QuotingChatModel()  # stands in for init_chat_model("openai:gpt-5-mini")
@@ -40,7 +39,6 @@ def main() -> None:
         print(done["messages"][-1].text == stopped["__interrupt__"][0].value["draft"])  # → True
         turns = store.search(("memories", "alice"), filter={"role": "user"})
         print(len(turns), "turns of the user are recorded")  # → 2 turns …
-        flush(store, timeout=30)  # facts are drawn out in the background: before the folder goes, wait for that
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ from langchain_core.messages import HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 
 from langmem_plus import MarkdownStore, create_memory_graph
-from langmem_plus.graph import flush
 from langmem_plus.providers import QuotingChatModel
 
 model = QuotingChatModel()  # stands in for init_chat_model("openai:gpt-5-mini"): it only quotes what memory holds
@@ -29,7 +28,6 @@ def main() -> None:
         say("My wife is called Anne", "alice", "monday")
         print(say("What is my wife called?", "alice", "friday"))  # → … “My wife is called Anne” …
         print(say("What is my wife called?", "bob", "sunday"))  # → … For this message it holds nothing.
-        flush(store, timeout=30)  # facts are drawn out in the background: before the folder goes, wait for that
 
 
 if __name__ == "__main__":

@@ -15,7 +15,6 @@ from langgraph.graph import START, StateGraph
 from typing_extensions import TypedDict
 
 from langmem_plus import MarkdownStore, create_memory_graph
-from langmem_plus.graph import flush
 from langmem_plus.providers import QuotingChatModel
 
 
@@ -56,7 +55,6 @@ def main() -> None:
             print(ticket["customer"], ticket["answer"])
         # → ann … “My order number is 4711” …
         # → ben … For this message it holds nothing.
-        flush(store, timeout=30)  # facts are drawn out in the background: before the folder goes, wait for that
 
 
 if __name__ == "__main__":

@@ -1,9 +1,8 @@
 """One process, one graph, several users: whose memory a run touches is said by each run.
 
 By its context, where the graph has a ``context_schema``; else by ``configurable``; else, on a server with
-authentication, by the user who is signed in. The first that names somebody wins, so where the callers of a server are
-its users, make the namespace of who is signed in: ``scope=("memories", "{langgraph_auth_user_id}")``. A run that names
-nobody is refused: there is no memory that everybody shares.
+authentication, by the user who is signed in, beside whom a run names nobody else. A run that names nobody is refused:
+there is no memory that everybody shares.
 """
 
 from concurrent.futures import ThreadPoolExecutor
@@ -15,7 +14,6 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 
 from langmem_plus import MarkdownStore, create_memory_graph
-from langmem_plus.graph import flush
 from langmem_plus.providers import QuotingChatModel
 
 
@@ -49,7 +47,6 @@ def main() -> None:
         config = {"configurable": {"thread_id": "ann third", "user_id": "ann"}}
         state = talk.invoke({"messages": [HumanMessage("Where do I live?")]}, config)
         print(state["messages"][-1].text)  # → … “I live in Oslo” …
-        flush(store, timeout=30)  # facts are drawn out in the background: before the folder goes, wait for that
 
 
 if __name__ == "__main__":

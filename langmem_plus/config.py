@@ -23,7 +23,7 @@ from langmem_plus.shown import shown
 logger = logging.getLogger(__name__)
 
 ENDLESS = 1_000_000_000  # a budget that no thread fills
-GROUPS = ("store", "recall", "inject", "remember", "control")
+GROUPS = ("store", "recall", "inject", "documents", "remember", "control")
 CONFIG_FILE_VARIABLE = "LANGMEM_PLUS_CONFIG_FILE"
 USER_VARIABLE = "LANGMEM_PLUS_USER"  # whose memory it is, on the command line
 OTHER_VARIABLES = (CONFIG_FILE_VARIABLE, USER_VARIABLE)
@@ -154,6 +154,18 @@ class MemoryConfig(BaseSettings):
     max_prompt_bytes: int = _knob("inject", 64_000, "Bytes of everything that is injected.", ge=1, le=ENDLESS)
     response_hint: str | None = _knob("inject", None, "A sentence on how to answer, placed after the memories.")
 
+    # documents
+    chunk_tokens: int = _knob("documents", 800, "Tokens of a piece of a document, at most.", ge=16, le=100_000)
+    chunk_overlap: int = _knob(
+        "documents", 100, "Tokens with which a piece repeats the end of the one before it, at most.", ge=0, le=50_000
+    )
+    document_suffixes: tuple[str, ...] = _knob(
+        "documents", (".md", ".mdx", ".markdown", ".txt", ".text", ".rst", ".adoc"), "Endings of documents' names."
+    )
+    document_max_bytes: int = _knob(
+        "documents", 5_000_000, "Bytes above which a file is no document.", ge=1, le=1_000_000_000
+    )
+
     # remember
     model: str | None = _knob("remember", None, "The chat model that extracts and decides; none uses rules.")
     base_url: str | None = _knob("remember", None, "The address of an OpenAI-compatible server for the model.")
@@ -221,6 +233,9 @@ class MemoryConfig(BaseSettings):
     strict: bool = _knob("remember", False, "Raise when memory fails instead of answering without it.")
 
     # control
+    trust_callers: bool = _knob(
+        "control", False, "Let who is signed in on a LangGraph server name other users, as a backend does."
+    )
     incognito_default: bool = _knob("control", False, "Start every thread without memory.")
     tombstone_hours: float = _knob(
         "control", 24.0, "Hours for which a deleted record can be brought back.", ge=0, le=876_000, planned=True

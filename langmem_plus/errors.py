@@ -5,6 +5,7 @@
     LangMemPlusError
     ├── ConfigError(ValueError)            a knob is unknown, out of bounds, or names something that can't be built
     │   ├── MissingIdentityError           no user_id could be found, or a template field stayed empty
+    │   ├── ForeignIdentityError           somebody who is signed in on a server names another user
     │   ├── MissingStoreError              a graph or a tool runs and no store is in reach
     │   └── MissingExtraError(ImportError) the feature needs a package that isn't installed
     ├── InvalidValueError(ValueError)      a value can't be stored: not JSON, or a record that contradicts itself
@@ -33,6 +34,10 @@ class ConfigError(LangMemPlusError, ValueError):
 
 class MissingIdentityError(ConfigError):
     """Nobody is named: memory without a ``user_id`` would be shared by everyone, so it is refused."""
+
+
+class ForeignIdentityError(ConfigError):
+    """Somebody who is signed in on a LangGraph server names another user; nothing was read or written."""
 
 
 class MissingStoreError(ConfigError):

@@ -13,7 +13,7 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import Runnable, RunnableConfig
@@ -23,19 +23,44 @@ from langgraph.runtime import Runtime, get_runtime
 from langgraph.store.base import BaseStore
 
 from langmem_plus.config import MemoryConfig
-from langmem_plus.errors import ConfigError, MissingStoreError
+from langmem_plus.errors import ConfigError, ForeignIdentityError, MissingStoreError
 from langmem_plus.providers import Reranker, TokenEncoder
-from langmem_plus.records import MemoryReport, Scope, utc_now
+from langmem_plus.records import MemoryHit, MemoryReport, Scope, utc_now
+from langmem_plus.shown import shown
 from langmem_plus.state import MemoryState
 from langmem_plus.tokens import aprepare
 
-__all__ = ["Reranker", "Services", "Template", "Update", "current_runtime", "emit_report", "find_identity", "stage"]
+__all__ = [
+    "Documents",
+    "Reranker",
+    "Services",
+    "Template",
+    "Update",
+    "current_runtime",
+    "emit_report",
+    "find_identity",
+    "stage",
+]
 
 logger = logging.getLogger(__name__)
 
 Update = dict[str, Any]
 _NO = frozenset({"", "0", "false", "no", "off", "none"})
 Template = tuple[str, ...]
+
+
+class Documents(Protocol):
+    """Documents that a recall may ask for; `documents.DocumentIndex` is one."""
+
+    def find(self, scope: Scope, query: str, limit: int) -> tuple[list[MemoryHit], list[str]]:
+        """The candidates for a query, as hits of the role ``document`` without a namespace, and warnings; none where
+        they aren't the scope's.
+        """
+        ...
+
+    async def afind(self, scope: Scope, query: str, limit: int) -> tuple[list[MemoryHit], list[str]]:
+        """As `find`."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -50,6 +75,7 @@ class Services:
         token_encoder: gives the built-in reranker token bits; None goes without.
         scope: a fixed `Scope`, or a namespace template such as ``("memories", "{user_id}")``, or None.
         clock: the current time; tests pass their own.
+        documents: the workspace's, asked where a message asks for them.
         refusals: how often a model gave no facts for a turn, by the turn's id; kept as long as the process runs.
     """
 
@@ -60,6 +86,7 @@ class Services:
     token_encoder: TokenEncoder | None = None
     scope: Scope | Template | None = None
     clock: Callable[[], dt.datetime] = utc_now
+    documents: tuple[Documents, ...] = ()
     refusals: dict[str, int] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
@@ -94,17 +121,22 @@ class Services:
 
     def find_scope(self, config: RunnableConfig) -> Scope:
         """Whose memory this run touches; who is asked first wins: the fixed scope, the runtime's context,
-        ``configurable``, the platform's user.
+        ``configurable``, the platform's user. Who is signed in on a server names nobody else, unless ``trust_callers``
+        is set.
 
         Raises:
             MissingIdentityError: nobody is named.
+            ForeignIdentityError: another one is named than who is signed in.
         """
         configurable = config.get("configurable") or {}
         thread_id = configurable.get("thread_id")
         if isinstance(self.scope, Scope):
             known = self.scope.thread_id is not None or thread_id is None
             return self.scope if known else self.scope.model_copy(update={"thread_id": str(thread_id)})
-        values = find_identity(configurable, current_runtime())
+        runtime = current_runtime()
+        values = find_identity(configurable, runtime)
+        if not self.config.trust_callers:
+            _refuse_foreign(values["user_id"], _signed_in(runtime))
         values["template"] = self.scope  # never the caller's: a run must not choose where memory lies
         if any("{langgraph_user_id}" in label for label in self.scope or ()):  # langmem's name for the same
             values["langgraph_user_id"] = values.get("langgraph_user_id") or values["user_id"]
@@ -127,9 +159,22 @@ def find_identity(configurable: Mapping[str, Any], runtime: Runtime[Any] | None)
     values = {name: value for name, value in configurable.items() if not name.startswith("__")}
     values.update({name: value for name, value in fields.items() if value is not None})
     if values.get("user_id") is None:
-        user = getattr(getattr(runtime, "server_info", None), "user", None)
-        values["user_id"] = configurable.get("langgraph_user_id") or getattr(user, "identity", None)
+        values["user_id"] = configurable.get("langgraph_user_id") or _signed_in(runtime)
     return values
+
+
+def _signed_in(runtime: Runtime[Any] | None) -> str | None:
+    """Who is signed in on the server that runs the graph; None where nobody is."""
+    user = getattr(getattr(runtime, "server_info", None), "user", None)
+    return getattr(user, "identity", None) or None
+
+
+def _refuse_foreign(named: Any, signed_in: str | None) -> None:
+    if signed_in is not None and str(named) != signed_in:
+        raise ForeignIdentityError(
+            f"the run is for user_id={shown(named)}, but {shown(signed_in)} is signed in on the server: leave user_id "
+            "out, or, where callers are backends that speak for their users, set trust_callers."
+        )
 
 
 def current_runtime() -> Runtime[Any] | None:

@@ -20,7 +20,7 @@ from langgraph.types import Command, interrupt
 from pydantic import BaseModel
 
 from langmem_plus.config import MemoryConfig
-from langmem_plus.errors import ConfigError, MissingIdentityError, MissingStoreError
+from langmem_plus.errors import ConfigError, ForeignIdentityError, MissingIdentityError, MissingStoreError
 from langmem_plus.records import MemoryReport, Scope
 from langmem_plus.services import Services, current_runtime, emit_report, find_identity, stage
 from langmem_plus.state import MemoryState
@@ -92,6 +92,22 @@ class TestFindScope:
         """A run without an identity is refused, with the remedy in the message."""
         with pytest.raises(MissingIdentityError, match="configurable"):
             Services().find_scope(config)
+
+    @pytest.mark.parametrize("claim", ["user_id", "langgraph_user_id"])
+    def test_who_is_signed_in_names_nobody_else(self, monkeypatch: pytest.MonkeyPatch, claim: str) -> None:
+        """On a server with a sign-in, a run for another user is refused, unless its callers are trusted to name some;
+        a fixed scope is the program's own word.
+        """
+        monkeypatch.setattr("langmem_plus.services.current_runtime", lambda: _runtime(None, server_user="bob"))
+        claimed: RunnableConfig = {"configurable": {claim: "ann"}}
+        with pytest.raises(ForeignIdentityError, match=r"'ann'.*'bob' is signed in.*trust_callers"):
+            Services().find_scope(claimed)
+        with pytest.raises(ForeignIdentityError):
+            Services(scope=("memories", "{user_id}")).find_scope(claimed)
+        own: tuple[RunnableConfig, ...] = ({"configurable": {claim: "bob"}}, {})
+        assert [Services().find_scope(config).user_id for config in own] == ["bob", "bob"]
+        assert Services(config=MemoryConfig(trust_callers=True)).find_scope(claimed).user_id == "ann"
+        assert Services(scope=Scope("team")).find_scope(claimed) == Scope("team")
 
     def test_a_fixed_scope_gets_the_runs_thread(self) -> None:
         """A fixed scope stays, and takes the thread as text where it has none."""

@@ -31,7 +31,7 @@ from langmem_plus.providers import make_chat_model
 from langmem_plus.recall import Filter, arecall, read_filter, recall
 from langmem_plus.records import MemoryRecord, Role, Scope, utc_now
 from langmem_plus.remember.steps import arun_steps, run_steps
-from langmem_plus.services import Services
+from langmem_plus.services import Documents, Services
 
 Timeout = float | Literal["settings"] | None
 
@@ -48,6 +48,8 @@ class MemoryClient(ConversationCalls, ExplainCalls, ImportCalls, OwnerCalls, Pas
         model: draws facts out, decides and summarises, as ``provider:model`` or as a chat model; None uses rules.
         chat_model: answers in `chat`; None takes the model, and where there is none, memory is quoted.
         config: the settings; None reads them from the environment.
+        documents: the workspace's, a `DocumentIndex` or several, excerpts of which `chat` recalls where a message names
+            them; `search` finds memories alone. Who opened them closes them.
         clock: the current time, by which ages are counted; tests and measurements pass their own.
 
     Raises:
@@ -61,12 +63,15 @@ class MemoryClient(ConversationCalls, ExplainCalls, ImportCalls, OwnerCalls, Pas
         model: str | BaseChatModel | None = None,
         chat_model: str | BaseChatModel | None = None,
         config: MemoryConfig | None = None,
+        documents: Documents | Sequence[Documents] | None = None,
         clock: Callable[[], dt.datetime] = utc_now,
     ) -> None:
         self.config = MemoryConfig.of(config)
         self._own = not isinstance(store, BaseStore)
         self.store: BaseStore = store if isinstance(store, BaseStore) else _open_store(store, self.config)
-        self._services = make_services(store=self.store, model=model, config=self.config, clock=clock)
+        self._services = make_services(
+            store=self.store, model=model, config=self.config, documents=documents, clock=clock
+        )
         self._chat_model = make_chat_model(chat_model, self.config)
         self._afterwards = Afterwards(self._services)
         self._touched: set[tuple[str, ...]] = set()
@@ -281,17 +286,19 @@ class MemoryClient(ConversationCalls, ExplainCalls, ImportCalls, OwnerCalls, Pas
 
     def close(self) -> None:
         """Wait for the background within ``flush_seconds``, and close the store that the client opened."""
-        self.flush()
-        close = getattr(self.store, "close", None)
-        if self._own and callable(close):
-            close()
+        close = getattr(self.store, "close", None) if self._own else None
+        if callable(close):
+            close()  # which waits, too
+        else:
+            self.flush()
 
     async def aclose(self) -> None:
         """Wait and close, as `close`."""
-        await self.aflush()
-        close = getattr(self.store, "close", None)
-        if self._own and callable(close):
+        close = getattr(self.store, "close", None) if self._own else None
+        if callable(close):
             await asyncio.to_thread(close)
+        else:
+            await self.aflush()
 
     def _is_new(self, scope: Scope) -> bool:
         """Whether a namespace is touched for the first time, of a store that can't tell which have pending turns."""

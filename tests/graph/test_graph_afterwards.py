@@ -288,6 +288,20 @@ class AsyncOnly(InMemoryStore):
         return InMemoryStore.batch(self, ops)
 
 
+def test_closing_the_store_waits(tmp_path, config, run_config):
+    """Who leaves `with MarkdownStore(...)` has the facts of what was said, and nobody writes into the folder then."""
+    gate = Gate("The user's wife is called Anne")
+    with MarkdownStore(tmp_path, config=config) as store:
+        graph = create_memory_graph(
+            ScriptedChatModel(["Hello!"]), store=store, model=ScriptedChatModel([gate]), config=config
+        )
+        graph.invoke(say("My wife is called Anne"), run_config())
+        threading.Timer(0.1, gate.open.set).start()
+    assert [path.parent.name for path in tmp_path.rglob("*.md") if "Anne" in path.read_text("utf-8")].count(
+        "facts"
+    ) == 1
+
+
 async def test_a_store_without_sync_methods(config, run_config):
     """Facts are drawn out with an event loop of the background's own."""
     store = AsyncOnly()

@@ -233,8 +233,8 @@ async def test_a_run_that_waits_for_a_person(client: LangGraphClient) -> None:
 
 
 async def test_the_user_who_is_signed_in(servers: dict[str, Server]) -> None:
-    """With authentication nobody has to be named; where the namespace is made of the signed-in user, naming somebody
-    else changes nothing, and the server overwrites a claim to be signed in as somebody else.
+    """With authentication nobody has to be named, and naming somebody else is refused; the server overwrites a claim
+    to be signed in as somebody else.
     """
     address = servers["signed_in"].wait()
     ann, bob = (get_client(url=address, api_key=None, headers={"x-name": name}) for name in ("ann", "bob"))
@@ -245,11 +245,12 @@ async def test_the_user_who_is_signed_in(servers: dict[str, Server]) -> None:
             ask(ann, "What is my wife called?", graph), ask(bob, "What is my wife called?", graph)
         )
         assert ("Anne" in mine, "Anne" in other) == (True, False)
-    claimed = await asyncio.gather(
+    refused = await asyncio.gather(
+        ask(bob, "What is my wife called?", **as_user("ann")),
         ask(bob, "What is my wife called?", "signed_in", **as_user("ann")),
-        ask(bob, "What is my wife called?", "signed_in", context={"user_id": "ann"}),
+        ask(bob, "What is my wife called?", context={"user_id": "ann"}),
     )
-    assert not any("Anne" in answer for answer in claimed)
+    assert all("ForeignIdentityError" in answer for answer in refused), refused
     claim = {"langgraph_auth_user_id": "ann"}
     forged = await asyncio.gather(
         ask(bob, "What is my wife called?", "signed_in", config={"configurable": claim}),

@@ -23,6 +23,7 @@ from langgraph.store.base import (
     TTLConfig,
 )
 
+from langmem_plus.background import background
 from langmem_plus.config import MemoryConfig
 from langmem_plus.erasure import Choose, EraseReceipt
 from langmem_plus.errors import ConfigError
@@ -117,10 +118,11 @@ class MarkdownStore(BaseStore):
         await asyncio.to_thread(self.close)
 
     def close(self) -> None:
-        """Close the databases; how far reads have prolonged a time to live is in the files then. The store opens them
-        again when it is used again.
+        """Wait within ``flush_seconds`` for what a graph or a middleware still writes in the background, and close the
+        databases. The store opens them again when it is used again.
         """
-        finish(self._engine)
+        background.flush(self.config.flush_seconds, (id(self),))
+        finish(self._engine)  # how far reads have prolonged a time to live is in the files then
         self._engine.stop()
         self._engine.companions.close()
         self._engine.rooms.close()
