@@ -2,14 +2,22 @@
 
 Four tasks: draw facts out of a user's turn (`render_extraction`), compare them with what is known
 (`render_reconciliation`), keep a thread's rolling summary (`render_summary`), and tell which memories answer a question
-(`render_reranking`). The instructions stand in the system
-message, the examples are turns of a chat (small models repeat an example that stands among the instructions), and what
-users said is fenced as data.
+(`render_reranking`); the first three can be one (`render_combination`). The instructions stand in the system message,
+the examples are turns of a chat (small models repeat an example that stands among the instructions), and what users
+said is fenced as data.
 """
 
 from __future__ import annotations
 
 from langmem_plus.prompts.answering import ask_again, ask_for_json
+from langmem_plus.prompts.combination import (
+    Conversation,
+    FactsAndSummary,
+    PlacedFact,
+    PlacedFacts,
+    Said,
+    render_combination,
+)
 from langmem_plus.prompts.context import (
     CONTEXT_CLOSE,
     CONTEXT_FRAME,
@@ -39,12 +47,17 @@ __all__ = [
     "SUMMARY_HEADING",
     "Change",
     "Changes",
+    "Conversation",
     "ExtractedFact",
     "ExtractedFacts",
     "FactKind",
+    "FactsAndSummary",
+    "PlacedFact",
+    "PlacedFacts",
     "PointKind",
     "Rating",
     "Ratings",
+    "Said",
     "Summary",
     "SummaryPoint",
     "ask_again",
@@ -52,6 +65,7 @@ __all__ = [
     "ask_to_forget",
     "fact_label",
     "quote",
+    "render_combination",
     "render_extraction",
     "render_reconciliation",
     "render_reranking",

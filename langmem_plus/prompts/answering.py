@@ -1,12 +1,25 @@
-"""Answers as plain text, for models and servers that know no other way."""
+"""What answers are made of, and how they are asked for as plain text where a model knows no other way."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict
+
+
+def _untitled(schema: dict[str, Any]) -> None:
+    for field in schema.get("properties", {}).values():
+        field.pop("title", None)
+
+
+class Answer(BaseModel):
+    """A part of an answer. Its schema goes to the model with each request, without titles that only repeat names."""
+
+    model_config = ConfigDict(json_schema_extra=_untitled)
+
 
 _JSON_ALONE = "Answer with JSON alone: no other words, no code fence. It must fit this JSON schema:\n{schema}"
 _AGAIN = "This can't be read as the JSON that was asked for. Answer again, with JSON alone that fits the schema."

@@ -6,15 +6,16 @@ import datetime as dt
 from typing import Literal
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
-from pydantic import AliasChoices, BaseModel, Field
+from pydantic import AliasChoices, Field
 
+from langmem_plus.prompts.answering import Answer
 from langmem_plus.prompts.quoting import quote
 from langmem_plus.records import format_time
 
 FactKind = Literal["preference", "instruction", "commitment", "goal", "fact", "event", "small_talk"]
 
 
-class ExtractedFact(BaseModel):
+class ExtractedFact(Answer):
     """One fact about the user."""
 
     text: str = Field(
@@ -33,7 +34,7 @@ class ExtractedFact(BaseModel):
     keep: bool = Field(False, description="True only if the user asked to remember this.")
 
 
-class ExtractedFacts(BaseModel):
+class ExtractedFacts(Answer):
     """The facts in a turn."""
 
     facts: list[ExtractedFact] = Field(description="The facts; an empty list if the turn holds none.")

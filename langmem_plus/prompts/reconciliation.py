@@ -6,13 +6,21 @@ import re
 from collections.abc import Sequence
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
-from pydantic import AliasChoices, BaseModel, Field, field_validator
+from pydantic import AliasChoices, Field, field_validator
 
+from langmem_plus.prompts.answering import Answer
 from langmem_plus.prompts.quoting import one_line, quote
 from langmem_plus.records import Event, MemoryRecord
 
 
-class Change(BaseModel):
+def read_number(value: object) -> object:
+    """A text that is a number counts as one; what only holds a number ("0abc") names no memory."""
+    if isinstance(value, str):
+        return int(value) if re.fullmatch(r"\s*-?\d{1,9}\s*", value) else None
+    return value
+
+
+class Change(Answer):
     """What happens to one new fact."""
 
     event: Event = Field(
@@ -29,16 +37,10 @@ class Change(BaseModel):
     )
     reason: str = Field("", description="Why, in a few words.")
 
-    @field_validator("id", mode="before")
-    @classmethod
-    def _read_number(cls, value: object) -> object:
-        """A text that is a number counts as one; what only holds a number ("0abc") names no memory."""
-        if isinstance(value, str):
-            return int(value) if re.fullmatch(r"\s*-?\d{1,9}\s*", value) else None
-        return value
+    _read_number = field_validator("id", mode="before")(read_number)
 
 
-class Changes(BaseModel):
+class Changes(Answer):
     """What happens to all new facts."""
 
     changes: list[Change] = Field(description="Exactly one change for each new fact.")

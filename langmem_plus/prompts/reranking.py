@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
-from pydantic import AliasChoices, BaseModel, Field
+from pydantic import AliasChoices, Field
 
+from langmem_plus.prompts.answering import Answer
 from langmem_plus.prompts.quoting import one_line, quote
 
 
-class Rating(BaseModel):
+class Rating(Answer):
     """How much one passage helps."""
 
     id: int = Field(validation_alias=AliasChoices("id", "passage", "number"), description="The passage's number.")
     score: float = Field(ge=0, le=10, allow_inf_nan=False, description="A whole number from 0 to 10.")
 
 
-class Ratings(BaseModel):
+class Ratings(Answer):
     """How much the passages help."""
 
     scores: list[Rating] = Field(description="Exactly one score for each passage.")

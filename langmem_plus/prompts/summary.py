@@ -6,14 +6,15 @@ from collections.abc import Sequence
 from typing import Literal
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
-from pydantic import BaseModel, Field
+from pydantic import Field
 
+from langmem_plus.prompts.answering import Answer
 from langmem_plus.prompts.quoting import one_line, quote
 
 PointKind = Literal["fact", "intent", "action", "question"]
 
 
-class SummaryPoint(BaseModel):
+class SummaryPoint(Answer):
     """One point of a summary."""
 
     text: str = Field(description="One sentence, in the language of the conversation.")
@@ -22,7 +23,7 @@ class SummaryPoint(BaseModel):
     )
 
 
-class Summary(BaseModel):
+class Summary(Answer):
     """The summary of a conversation."""
 
     points: list[SummaryPoint] = Field(description="The summary's points, the most important first.")
