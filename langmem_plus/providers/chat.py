@@ -35,6 +35,7 @@ from langmem_plus.prompts import ask_again, ask_for_json
 from langmem_plus.providers.answers import read_message, read_text
 from langmem_plus.providers.known import check_chat_model
 from langmem_plus.providers.lazy import LazyChatModel
+from langmem_plus.providers.spending import using
 from langmem_plus.providers.threads import in_thread
 
 logger = logging.getLogger(__name__)
@@ -97,7 +98,7 @@ def structured(model: BaseChatModel, messages: Sequence[BaseMessage], schema: ty
     while True:
         try:
             try:
-                output = call.model.invoke(call.messages, config=_config())
+                output = _invoke(call)
             except Exception as error:  # noqa: BLE001 - _ask decides what it means, and raises it again if it is no answer
                 call = asking.throw(error)
             else:
@@ -129,11 +130,21 @@ class _Call:
     messages: list[BaseMessage]
 
 
+def _invoke(call: _Call) -> Any:
+    with using(call.model, call.messages) as answered:
+        output = call.model.invoke(call.messages, config=_config())
+        answered(output)
+    return output
+
+
 async def _ainvoke(call: _Call) -> Any:
-    try:
-        return await in_thread(call.model.invoke, call.messages, _config())
-    except NotImplementedError:
-        return await call.model.ainvoke(call.messages, _config())
+    with using(call.model, call.messages) as answered:
+        try:
+            output = await in_thread(call.model.invoke, call.messages, _config())
+        except NotImplementedError:
+            output = await call.model.ainvoke(call.messages, _config())
+        answered(output)
+    return output
 
 
 _Asking: TypeAlias = Generator[_Call, Any, Answer]
