@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+import re
 from importlib.util import find_spec
 
 from langmem_plus.errors import ConfigError, MissingExtraError
@@ -50,13 +52,24 @@ def check_chat_model(spec: str, base_url: str | None = None) -> None:
     """
     provider = find_provider(spec, base_url)
     if provider is None:
-        # None that is known here; a newer LangChain may know more, and says what it knows.
-        build_chat_model(spec, base_url)
+        # None that is known here; a newer LangChain may know more.
+        try:
+            build_chat_model(spec, base_url)
+        except ConfigError as error:
+            raise ConfigError(f"model={spec!r} tells no provider: {_remedy(spec)}") from error
     elif find_spec(PACKAGES[provider]) is None:
         if PACKAGES[provider] == "langchain_openai":
             raise MissingExtraError(f"model={spec!r}", "openai")
         package = PACKAGES[provider].replace("_", "-")
         raise ConfigError(f"model={spec!r} needs a package that isn't installed. Run: pip install {package}")
+
+
+def _remedy(spec: str) -> str:
+    provider, mark, name = re.split(r"([:/]|$)", spec, maxsplit=1)
+    near = difflib.get_close_matches(provider.lower(), PACKAGES, 1) if mark and name else []
+    if near:
+        return f"did you mean {near[0]}:{name}?"
+    return "write provider:model, such as openai:gpt-5-mini, anthropic:claude-sonnet-4-5 or ollama:llama3."
 
 
 def find_provider(spec: str, base_url: str | None = None) -> str | None:
