@@ -33,7 +33,7 @@ from langmem_plus.remember.extract import extract_node
 from langmem_plus.remember.reconcile import reconcile_node
 from langmem_plus.remember.record import record_node
 from langmem_plus.remember.summarize import summarize_node
-from langmem_plus.services import Services, Template, Update
+from langmem_plus.services import Documents, Services, Template, Update
 from langmem_plus.shown import shown
 from langmem_plus.state import MemoryState
 
@@ -98,6 +98,7 @@ def make_services(
     config: MemoryConfig | None = None,
     scope: Scope | Template | None = None,
     reranker: RerankerSpec = None,
+    documents: Documents | Sequence[Documents] | None = None,
     clock: Callable[[], dt.datetime] = utc_now,
 ) -> Services:
     """Turn the arguments of a public function into what the nodes share."""
@@ -111,7 +112,16 @@ def make_services(
         token_encoder=make_token_encoder(config),
         scope=_checked_scope(scope),
         clock=clock,
+        documents=_checked_documents(documents),
     )
+
+
+def _checked_documents(documents: Any) -> tuple[Documents, ...]:
+    found = () if documents is None else tuple(documents) if isinstance(documents, list | tuple) else (documents,)
+    for each in found:
+        if not (callable(getattr(each, "find", None)) and callable(getattr(each, "afind", None))):
+            raise ConfigError(f"documents is {shown(each)}: pass DocumentIndex(folder), several in a list, or None.")
+    return found
 
 
 def _checked_scope(scope: Any) -> Scope | Template | None:
@@ -169,6 +179,7 @@ def create_recall_graph(
     config: MemoryConfig | None = None,
     scope: Scope | Template | None = None,
     reranker: RerankerSpec = None,
+    documents: Documents | Sequence[Documents] | None = None,
 ) -> Graph:
     """A graph ``plan → retrieve → rerank → mmr → inject`` that turns messages into ``memory_context``.
 
@@ -185,8 +196,12 @@ def create_recall_graph(
             None takes ``user_id``, ``space`` and ``thread_id`` from the run.
         reranker: scores candidates in place of the one that the settings name: a chat model or its name, a flashrank
             folder, or a function of a query and texts.
+        documents: the workspace's, a `DocumentIndex` or several, excerpts of which are recalled where a message names
+            them (the strategy ``documents``).
     """
-    return build_recall_graph(make_services(store=store, config=config, scope=scope, reranker=reranker))
+    return build_recall_graph(
+        make_services(store=store, config=config, scope=scope, reranker=reranker, documents=documents)
+    )
 
 
 def create_remember_graph(

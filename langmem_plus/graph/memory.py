@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 from langchain_core.language_models import BaseChatModel
@@ -20,7 +21,7 @@ from langmem_plus.graph.halves import REMEMBER, Answered, Graph, Messages, make_
 from langmem_plus.graph.parents import ForeignGraph, aware
 from langmem_plus.records import Scope
 from langmem_plus.remember.record import record_assistant_node, record_user_node
-from langmem_plus.services import Services, Template, Update
+from langmem_plus.services import Documents, Services, Template, Update
 from langmem_plus.state import MemoryState
 
 
@@ -32,6 +33,7 @@ def create_memory_graph(
     config: MemoryConfig | None = None,
     scope: Scope | Template | None = None,
     checkpointer: Checkpointer = None,
+    documents: Documents | Sequence[Documents] | None = None,
 ) -> Graph:
     """An agent that remembers: what matters is recalled before it answers, and what was said is stored after.
 
@@ -57,12 +59,14 @@ def create_memory_graph(
             "{langgraph_auth_user_id}")`` is the one who is signed in, whatever a run says.
         checkpointer: keeps the thread's messages between runs; recalled text is never in them. True keeps them as a
             subgraph's own, in the checkpointer of the graph that calls this one.
+        documents: the workspace's, a `DocumentIndex` or several, excerpts of which are recalled where a message names
+            them (the strategy ``documents``).
 
     Raises:
         ConfigError: the agent isn't any of these, or a setting names something that can't be built. The graph itself
             raises MissingStoreError without a store and MissingIdentityError without a user.
     """
-    services = make_services(store=store, model=model, config=config, scope=scope)
+    services = make_services(store=store, model=model, config=config, scope=scope, documents=documents)
     return build_memory_graph(agent, services, checkpointer)
 
 

@@ -25,7 +25,7 @@ from langmem_plus.middleware.call import Request, inject, reply_thread, said_pla
 from langmem_plus.middleware.channels import NOWHERE, Channels, Progress, Run, Runs, read_name
 from langmem_plus.records import MemoryReport, Scope
 from langmem_plus.remember.record import last_counted, record_assistant_node, record_user_node, user_turn
-from langmem_plus.services import Template, Update
+from langmem_plus.services import Documents, Template, Update
 from langmem_plus.state import MemoryState
 
 logger = logging.getLogger(__name__)
@@ -56,6 +56,8 @@ class LongTermMemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             None takes ``user_id``, ``space`` and ``thread_id`` from the run's context or configuration.
         name: tells several instances in one agent apart; one of another name than the class has its report in
             ``memory_report_<name>``.
+        documents: the workspace's, a `DocumentIndex` or several, excerpts of which are recalled where a message names
+            them (the strategy ``documents``).
 
     Raises:
         ConfigError: the name can't be a node's, or a setting names something that can't be built. The agent itself
@@ -73,13 +75,15 @@ class LongTermMemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         config: MemoryConfig | None = None,
         scope: Scope | Template | None = None,
         name: str | None = None,
+        documents: Documents | Sequence[Documents] | None = None,
     ) -> None:
         super().__init__()
         self._name = type(self).__name__ if name is None else read_name(name)
         self._channels = Channels.of(self._name)
         self.state_schema = self._channels.schema()
         self.tools = ()
-        self._services = services = make_services(store=store, model=model, config=config, scope=scope)
+        services = make_services(store=store, model=model, config=config, scope=scope, documents=documents)
+        self._services = services
         self._runs = Runs()
         # The agent sees the whole thread, as far as whoever stands ahead in the list of middleware leaves it.
         self._recall: list[Stage] = [node for _, node in recall_stages(services, whole_thread=True)]

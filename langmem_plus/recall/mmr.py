@@ -152,6 +152,7 @@ def keep_scores(services: Services, hits: Sequence[MemoryHit]) -> list[str]:
     Returns:
         Warnings: scores that can't be kept don't spoil the recall.
     """
+    hits = [hit for hit in hits if hit.namespace]  # others stand in no store
     keep = getattr(services.find_store(), "set_scores", None) if hits else None
     if not callable(keep):
         return []

@@ -210,6 +210,7 @@ def _rank_alone(
 
 def keep_bits(services: Services, hits: Sequence[MemoryHit]) -> None:
     """Hand token bits that had to be made to a store that keeps them beside its records, so that they are made once."""
+    hits = [hit for hit in hits if hit.namespace]  # others stand in no store
     encoder, keep = services.token_encoder, getattr(services.find_store(), "set_bits", None) if hits else None
     if encoder is None or not callable(keep):
         return

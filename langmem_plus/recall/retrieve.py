@@ -16,6 +16,8 @@ from langmem_plus.recall.items import Found, Wanted, choose, read_item, read_ite
 from langmem_plus.recall.plan import plan_messages
 from langmem_plus.recall.query import bounded, current_text
 from langmem_plus.recall.tail import clip_tail
+from langmem_plus.recall.workspace import Found as FoundDocuments
+from langmem_plus.recall.workspace import afind_documents, find_documents
 from langmem_plus.records import ROLES, MemoryHit, MemoryReport, Scope, summary_key
 from langmem_plus.services import Services, Update, stage
 from langmem_plus.state import MemoryState
@@ -274,13 +276,15 @@ def want(state: MemoryState, services: Services, config: RunnableConfig) -> Want
     )
 
 
-def _update(wanted: Wanted | None, answer: Answer | None) -> Update:
-    if wanted is None or answer is None:
-        return {"memory_hits": [], "memory_summary": None}
+def _update(wanted: Wanted, answer: Answer, documents: FoundDocuments) -> Update:
     hits, item, report = answer
     record = read_item(item, wanted.scope) if item is not None else None
     is_summary = record is not None and record.role == "summary" and record.status == "active"
-    return {"memory_hits": hits, "memory_summary": record if is_summary else None, "memory_report": report}
+    return {
+        "memory_hits": [*hits, *documents[0]],
+        "memory_summary": record if is_summary else None,
+        "memory_report": report.merge(documents[1]),
+    }
 
 
 def retrieve_node(services: Services) -> Runnable[MemoryState, Update]:
@@ -288,10 +292,17 @@ def retrieve_node(services: Services) -> Runnable[MemoryState, Update]:
 
     def run(state: MemoryState, config: RunnableConfig) -> Update:
         wanted = want(state, services, config)
-        return _update(wanted, fetch(services.find_store(), wanted, summary=True) if wanted else None)
+        if wanted is None:
+            return dict(nothing)
+        answer = fetch(services.find_store(), wanted, summary=True)
+        return _update(wanted, answer, find_documents(services, wanted))
 
     async def arun(state: MemoryState, config: RunnableConfig) -> Update:
         wanted = want(state, services, config)
-        return _update(wanted, await afetch(services.find_store(), wanted, summary=True) if wanted else None)
+        if wanted is None:
+            return dict(nothing)
+        answer = await afetch(services.find_store(), wanted, summary=True)
+        return _update(wanted, answer, await afind_documents(services, wanted))
 
-    return stage("retrieve", services, run, arun, fallback={"memory_hits": [], "memory_summary": None})
+    nothing: Update = {"memory_hits": [], "memory_summary": None}
+    return stage("retrieve", services, run, arun, fallback=nothing)

@@ -160,9 +160,15 @@ def share(sizes: Sequence[int], budget: int) -> list[int]:
 
 
 def _full_line(hit: MemoryHit, excerpt_bytes: int | None) -> Line:
-    body = fold(spoken(hit.record))
-    excerpt = body if excerpt_bytes is None else _excerpt(body, excerpt_bytes)
+    body, part = fold(spoken(hit.record)), fold(_opened(hit.record))
+    excerpt = part if excerpt_bytes is None else _excerpt(part, excerpt_bytes)
     return Line(hit, record_line(hit.record, excerpt), topic_of(hit.record), shortened=excerpt != body)
+
+
+def _opened(record: MemoryRecord) -> str:
+    """What a record says; of a long document the part that says most of what is asked, where the search found one."""
+    part = record.metadata.get("excerpt") if record.role == "document" else None
+    return part if isinstance(part, str) and part.strip() else spoken(record)
 
 
 def _shorten(line: Line, allowed: int, measure: TokenCounter) -> Line | None:
@@ -170,7 +176,7 @@ def _shorten(line: Line, allowed: int, measure: TokenCounter) -> Line | None:
     record = line.hit.record
     room = allowed - measure.count(record_line(record, "") + CUT_MARK + "\n")
     own = record.metadata.get("summary")
-    body = escape(fold(own if isinstance(own, str) and own.strip() else spoken(record)))
+    body = escape(fold(own if isinstance(own, str) and own.strip() else _opened(record)))
     if measure.count(body) > room:
         body = measure.clip(body, room)
         body = body and body + CUT_MARK

@@ -1,4 +1,5 @@
-"""Memory as tools that a model calls: search and manage, named and shaped as langmem's; pin, forget and list.
+"""Memory as tools that a model calls: search and manage, named and shaped as langmem's; pin, forget and list. And
+the workspace's documents: search them together with what was said, and list them.
 
 ::
 
@@ -9,14 +10,17 @@ the run, as everywhere; the store is the one that is given, else the running gra
 back as a tool message with ``status="error"`` that says what to do; called without a tool call, the tool raises it.
 """
 
+from langmem_plus.tools.knowledge import create_list_documents_tool, create_search_knowledge_base_tool
 from langmem_plus.tools.manage import create_manage_memory_tool
 from langmem_plus.tools.owner import create_forget_memory_tool, create_list_memories_tool, create_pin_memory_tool
 from langmem_plus.tools.search import create_search_memory_tool
 
 __all__ = [
     "create_forget_memory_tool",
+    "create_list_documents_tool",
     "create_list_memories_tool",
     "create_manage_memory_tool",
     "create_pin_memory_tool",
+    "create_search_knowledge_base_tool",
     "create_search_memory_tool",
 ]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ from pydantic import BaseModel
 import langmem_plus.tools as doors
 from langmem_plus import tools
 from langmem_plus.config import MemoryConfig
+from langmem_plus.documents import DocumentIndex
 from langmem_plus.records import MemoryRecord
 from langmem_plus.tools import (
     create_forget_memory_tool,
@@ -38,6 +41,21 @@ def _open() -> dict[str, Any]:
     record = MemoryRecord(id="known", text="My wife is called Anne", user_id="alice")
     store.put(ALICE, record.id, record.to_value())
     return {"namespace": ALICE, "store": store, "config": MemoryConfig(embeddings="none")}
+
+
+@pytest.fixture(scope="module")
+def make(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., BaseTool]]:
+    """Calls a function that makes a tool, with documents where it needs some."""
+    folder = tmp_path_factory.mktemp("documents")
+    with DocumentIndex(folder, path=folder / ".index", config=MemoryConfig(embeddings="none")) as documents:
+
+        def call(creator: str, *args: Any, **given: Any) -> BaseTool:
+            function = getattr(tools, creator)
+            needed = {"documents": documents} if "documents" in inspect.signature(function).parameters else {}
+            tool: BaseTool = function(*args, **needed, **given)
+            return tool
+
+        yield call
 
 
 class Search:
@@ -131,11 +149,11 @@ class TestListIntegration(List, ToolsIntegrationTests): ...
 
 
 class TestSchema:
-    def test_what_a_model_reads(self) -> None:
+    def test_what_a_model_reads(self, make) -> None:
         """All of it is a golden file; ``UPDATE_SNAPSHOTS=1`` writes it anew."""
         found = []
         for creator in CREATORS:
-            function = convert_to_openai_tool(getattr(tools, creator)())["function"]
+            function = convert_to_openai_tool(make(creator))["function"]
             arguments = json.dumps(function["parameters"], indent=2, ensure_ascii=False)
             found.append(f"# {function['name']}\n\n{function['description']}\n\n```json\n{arguments}\n```\n")
         text = "\n".join(found)
@@ -144,9 +162,9 @@ class TestSchema:
         assert text == GOLDEN.read_text(encoding="utf-8")
 
     @pytest.mark.parametrize("creator", CREATORS)
-    def test_a_model_sees_what_it_is_to_fill_in_and_nothing_else(self, creator: str) -> None:
+    def test_a_model_sees_what_it_is_to_fill_in_and_nothing_else(self, creator: str, make) -> None:
         """Each argument has a type and a description; what is injected is hidden; ``required`` is always there."""
-        function = convert_to_openai_tool(getattr(tools, creator)())["function"]
+        function = convert_to_openai_tool(make(creator))["function"]
         assert function["name"] == creator.removeprefix("create_").removesuffix("_tool")
         parameters = function["parameters"]
         assert isinstance(parameters["required"], list)
@@ -156,15 +174,15 @@ class TestSchema:
             assert "type" in argument or "anyOf" in argument
 
     @pytest.mark.parametrize("creator", CREATORS)
-    def test_the_description_says_when_to_call_it(self, creator: str) -> None:
+    def test_the_description_says_when_to_call_it(self, creator: str, make) -> None:
         """By default, and in the words of who builds the agent."""
-        assert "call" in getattr(tools, creator)().description.lower()
-        assert "When it {rains}." in getattr(tools, creator)(instructions="When it {rains}.").description
+        assert "call" in make(creator).description.lower()
+        assert "When it {rains}." in make(creator, instructions="When it {rains}.").description
 
     @pytest.mark.parametrize("creator", CREATORS)
-    def test_a_name_of_its_own(self, creator: str) -> None:
+    def test_a_name_of_its_own(self, creator: str, make) -> None:
         """Two tools over two memories can stand in one agent."""
-        tool = getattr(tools, creator)(("memories", "{team}"), name="team_memory")
+        tool = make(creator, ("memories", "{team}"), name="team_memory")
         assert convert_to_openai_tool(tool)["function"]["name"] == "team_memory"
 
     def test_langmems_arguments(self) -> None:
