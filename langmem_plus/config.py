@@ -194,28 +194,28 @@ class MemoryConfig(BaseSettings):
         "remember", 0.5, "Share of a fact's words that its turn must hold, or the fact is dropped.", ge=0, le=1
     )
     turn_batch: int = _knob("remember", 50, "Pending turns that one run works off at most.", ge=1, le=10_000)
+    combine: bool = _knob(
+        "remember", False, "Ask a model once for facts, decisions and summary, of several turns if several wait."
+    )
+    turns_per_call: int = _knob("remember", 5, "Pending turns that combine reads in one call at most.", ge=1, le=50)
     neighbourhood: int = _knob("remember", 10, "Known records that a new fact is compared with.", ge=0, le=50)
     simhash_distance: int = _knob("remember", 3, "Bits in which near-duplicates may differ.", ge=0, le=64)
     summarize: bool = _knob("remember", True, "Keep a rolling summary of each thread.")
     summary_refresh_turns: int = _knob("remember", 6, "Turns after which the summary is refreshed.", ge=1, le=1_000_000)
     summary_max_items: int = _knob("remember", 7, "Points in a summary at most.", ge=1, le=100)
     summary_source_max_turns: int = _knob("remember", 120, "Turns that one summary reads at most.", ge=1, le=1_000_000)
-    compress: bool = _knob("remember", True, "Replace old messages of a long thread by their summary.", planned=True)
+    compress: bool = _knob("remember", True, "Let old messages leave a long thread once its summary tells them.")
     threshold_tokens: int = _knob(
-        "remember", 10_000, "Tokens of a thread above which it is compressed.", ge=1, le=100_000_000, planned=True
+        "remember", 10_000, "Tokens of a thread above which it is compressed.", ge=1, le=100_000_000
     )
     hard_limit_tokens: int | None = _knob(
-        "remember", None, "Tokens above which compression doesn't wait.", ge=1, le=100_000_000, planned=True
+        "remember", None, "Tokens above which compression makes a summary itself.", ge=1, le=100_000_000
     )
-    recent_messages_to_keep: int = _knob(
-        "remember", 10, "Messages that compression leaves whole.", ge=1, le=1_000_000, planned=True
-    )
+    recent_messages_to_keep: int = _knob("remember", 10, "Messages that compression leaves whole.", ge=1, le=1_000_000)
     archive_conversations: bool = _knob(
         "remember", False, "Keep a searchable archive of what was compressed.", planned=True
     )
-    compress_deletes_turns: bool = _knob(
-        "remember", False, "Soft-delete stored turns together with compression.", planned=True
-    )
+    compress_deletes_turns: bool = _knob("remember", False, "Soft-delete stored turns together with compression.")
     max_entries: int = _knob(
         "remember", 10_000, "Records a namespace keeps before the weakest are evicted.", ge=1, le=1_000_000_000
     )
@@ -237,6 +237,9 @@ class MemoryConfig(BaseSettings):
         "control", False, "Let who is signed in on a LangGraph server name other users, as a backend does."
     )
     incognito_default: bool = _knob("control", False, "Start every thread without memory.")
+    telemetry_content: bool = _knob(
+        "control", False, "Put texts, users and threads into traces; off, names and numbers alone."
+    )
     tombstone_hours: float = _knob(
         "control", 24.0, "Hours for which a deleted record can be brought back.", ge=0, le=876_000, planned=True
     )

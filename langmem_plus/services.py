@@ -15,6 +15,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from langchain_core.callbacks import BaseCallbackManager
 from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import ensure_config, set_config_context
@@ -23,11 +24,13 @@ from langgraph.runtime import Runtime, get_runtime
 from langgraph.store.base import BaseStore
 
 from langmem_plus.config import MemoryConfig
-from langmem_plus.errors import ConfigError, ForeignIdentityError, MissingStoreError
+from langmem_plus.errors import ConfigError, ForeignIdentityError, LangMemPlusError, MissingStoreError
 from langmem_plus.providers import Reranker, TokenEncoder
+from langmem_plus.providers.spending import ModelUse, model_uses
 from langmem_plus.records import MemoryHit, MemoryReport, Scope, utc_now
 from langmem_plus.shown import shown
 from langmem_plus.state import MemoryState
+from langmem_plus.telemetry import Observed, content_of
 from langmem_plus.tokens import aprepare
 
 __all__ = [
@@ -142,6 +145,16 @@ class Services:
             values["langgraph_user_id"] = values.get("langgraph_user_id") or values["user_id"]
         return Scope(**{name: value for name, value in values.items() if value is not None})
 
+    def identify(self, config: RunnableConfig) -> dict[str, str]:
+        """Whose memory this run touches and in which thread, as a trace's attributes; nothing where nobody is named."""
+        try:
+            scope = self.find_scope(config)
+        except LangMemPlusError as error:
+            logger.debug("nobody to name in a trace: %s", error)
+            return {}
+        thread = {"gen_ai.conversation.id": scope.thread_id} if scope.thread_id is not None else {}
+        return {"user.id": scope.user_id, **thread}
+
 
 def find_identity(configurable: Mapping[str, Any], runtime: Runtime[Any] | None) -> dict[str, Any]:
     """The fields that name somebody, from ``runtime.context``, then ``configurable``, then the server's user."""
@@ -204,17 +217,22 @@ def stage(
 ) -> Runnable[MemoryState, Update]:
     """A graph node from a stage's two functions.
 
-    The stage's own ``memory_report`` (a `MemoryReport`) is merged into the run's, with its milliseconds. When the stage
+    The stage's own ``memory_report`` (a `MemoryReport`) is merged into the run's, with its milliseconds and what the
+    models cost that it asked: ``<name>_calls``, ``<name>_input_tokens``, ``<name>_output_tokens``. When the stage
     fails, the failure is logged and reported, and ``fallback`` is returned, so that the turn goes on without memory;
     with ``strict`` on it raises. Wrong settings and interrupts always pass.
     """
 
-    def finish(state: MemoryState, update: Update, started: float) -> Update:
+    def finish(state: MemoryState, update: Update, started: float, uses: list[ModelUse], seen: Observed) -> Update:
         own = update.pop("memory_report", None) or MemoryReport()
         own.milliseconds[name] = round((time.perf_counter() - started) * 1000, 3)
-        return {**update, "memory_report": own.after(state.get("memory_report"))}
+        own.counts = {**_cost(name, uses), **own.counts}
+        whole = own.after(state.get("memory_report"))
+        seen.done(own, whole["strategy"], uses)
+        return {**update, "memory_report": whole}
 
-    def fail(error: Exception) -> Update:
+    def fail(error: Exception, seen: Observed) -> Update:
+        seen.failed(error)
         if services.config.strict or isinstance(error, ConfigError | GraphBubbleUp):
             raise error
         logger.error("memory: the stage %r failed and was left out: %s", name, error, exc_info=error)
@@ -223,29 +241,46 @@ def stage(
         )
         return {**(fallback or {}), "memory_report": report}
 
+    def tell(seen: Observed, state: MemoryState, update: Update, config: RunnableConfig) -> None:
+        if services.config.telemetry_content and seen.is_recorded and not services.is_incognito(config):
+            seen.tell(content_of(name, {**state, **update}, services.identify(config)))
+
     def sync_node(state: MemoryState, config: RunnableConfig) -> Update:
         started = time.perf_counter()
-        try:
-            update = dict(run(state, config))
-        except Exception as error:  # noqa: BLE001 - whatever fails in memory must not fail the turn; fail() logs or raises
-            update = fail(error)
-        return finish(state, update, started)
+        with Observed(name, content=services.config.telemetry_content) as seen, model_uses() as uses:
+            try:
+                update = dict(run(state, config))
+            except Exception as error:  # noqa: BLE001 - whatever fails in memory must not fail the turn; fail() logs or raises
+                update = fail(error, seen)
+            tell(seen, state, update, config)
+            return finish(state, update, started, uses, seen)
 
     async def async_node(state: MemoryState, config: RunnableConfig) -> Update:
         started = time.perf_counter()
-        try:
-            await aprepare(services.config)
-            update = dict(await arun(state, config))
-        except Exception as error:  # noqa: BLE001 - as above
-            update = fail(error)
-        return finish(state, update, started)
+        with Observed(name, content=services.config.telemetry_content) as seen, model_uses() as uses:
+            try:
+                await aprepare(services.config)
+                update = dict(await arun(state, config))
+            except Exception as error:  # noqa: BLE001 - as above
+                update = fail(error, seen)
+            tell(seen, state, update, config)
+            return finish(state, update, started, uses, seen)
 
     return _Stage(name, sync_node, async_node)
 
 
+def _cost(name: str, uses: list[ModelUse]) -> dict[str, int]:
+    """What a stage's calls of models cost, as counts for the report; nothing where it made none."""
+    if not uses:
+        return {}
+    read, written = sum(use.input_tokens for use in uses), sum(use.output_tokens for use in uses)
+    return {f"{name}_calls": len(uses), f"{name}_input_tokens": read, f"{name}_output_tokens": written}
+
+
 class _Stage(Runnable[MemoryState, Update]):
     """Two functions as a runnable. A graph gives each of its nodes a run of its own, in traces, too: the second one
-    that a `RunnableLambda` adds below it would cost as much as a stage's work.
+    that a `RunnableLambda` adds below it would cost as much as a stage's work. Where something else calls it, which is
+    traced, it is a run of its own.
     """
 
     def __init__(
@@ -254,19 +289,33 @@ class _Stage(Runnable[MemoryState, Update]):
         run: Callable[[MemoryState, RunnableConfig], Update],
         arun: Callable[[MemoryState, RunnableConfig], Awaitable[Update]],
     ) -> None:
-        self.name, self._run, self._arun = name, run, arun
+        self.name = name
+        self._run: Any = run
+        self._arun: Any = arun
 
     def invoke(self, input: MemoryState, config: RunnableConfig | None = None, **kwargs: Any) -> Update:
         """Run the stage on a state; what it calls has the config, too."""
         settled = ensure_config(config)
-        with set_config_context(settled) as context:
-            return context.run(self._run, input, settled)
+        if self._has_a_run(settled):
+            with set_config_context(settled) as context:
+                update: Update = context.run(self._run, input, settled)
+                return update
+        return self._call_with_config(self._run, input, settled)
 
     async def ainvoke(self, input: MemoryState, config: RunnableConfig | None = None, **kwargs: Any) -> Update:
         """As `invoke`."""
         settled = ensure_config(config)
-        with set_config_context(settled) as context:
-            return await asyncio.create_task(_awaited(self._arun(input, settled)), context=context)
+        if self._has_a_run(settled):
+            with set_config_context(settled) as context:
+                return await asyncio.create_task(_awaited(self._arun(input, settled)), context=context)
+        return await self._acall_with_config(self._arun, input, settled)
+
+    def _has_a_run(self, config: RunnableConfig) -> bool:
+        """Whether the caller is a graph whose node this is, or nobody follows what is called."""
+        if (config.get("metadata") or {}).get("langgraph_node") == self.name:
+            return True
+        callbacks = config.get("callbacks")
+        return not (callbacks.handlers if isinstance(callbacks, BaseCallbackManager) else callbacks)
 
 
 async def _awaited(update: Awaitable[Update]) -> Update:

@@ -7,7 +7,7 @@ set of records gives the same bytes: they are ordered by topic, then by time; th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
@@ -68,7 +68,8 @@ def build_context(
             hint = ""
         for section in [section for section in sections if section.text][-1:]:
             section.drop_last()
-    return text, _report(sections, hint, text, measure)
+    pinned = {hit.record.id for hit in hits if hit.record.pinned}
+    return text, _report(sections, hint, text, measure, pinned)
 
 
 @dataclass
@@ -119,15 +120,24 @@ def _join(sections: Sequence[Section], hint: str) -> str:
     return "\n".join(part for part in (fence(escape(body)) if body else "", hint) if part)
 
 
-def _report(sections: Sequence[Section], hint: str, text: str, measure: TokenCounter) -> MemoryReport:
+def _report(
+    sections: Sequence[Section], hint: str, text: str, measure: TokenCounter, pinned: Collection[str]
+) -> MemoryReport:
     lines = [line for section in sections for line in section.lines]
     short = [line.hit for line in lines if line.shortened]
     cut = [choice for section in sections for choice in section.cut]
+    forced = [choice.id for choice in cut if choice.id in pinned]
     named = {**{section.name: section.text for section in sections}, "hint": hint, "context": text}
     return MemoryReport(
         tokens={name: measure.count(part) for name, part in named.items() if part},
-        counts={"injected": len(lines), **({"shortened": len(short)} if short else {}), "no_room": len(cut)},
+        counts={
+            "injected": len(lines),
+            **({"shortened": len(short)} if short else {}),
+            "no_room": len(cut),
+            **({"pinned_chosen": len(forced)} if forced else {}),
+        },
         choices=[*cut, *(choice(hit, kept=True, reason="shortened to its share of the budget") for hit in short)],
+        warnings=[f"the pinned memory {id} found no room in the prompt: raise its budget" for id in forced],
     )
 
 

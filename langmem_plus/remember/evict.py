@@ -7,6 +7,7 @@ and turns that wait for extraction are never taken.
 from __future__ import annotations
 
 import datetime as dt
+import logging
 import math
 from collections.abc import Sequence
 
@@ -20,6 +21,8 @@ from langmem_plus.remember.rewrite import rewrite
 from langmem_plus.remember.steps import Batch, Steps, arun_steps, list_records, put, run_steps
 from langmem_plus.services import Services, Update, stage
 from langmem_plus.state import MemoryState
+
+logger = logging.getLogger(__name__)
 
 _DAY = 86_400.0  # seconds
 
@@ -69,14 +72,26 @@ def evict_steps(services: Services, scope: Scope) -> Steps[MemoryReport]:
     reason = f"evicted: more than {config.max_entries} records"
     weakest = [record.id for record in choose(records, config, now)]
     evicted: list[PutOp] = []
+    pinned: list[str] = []
 
     def change(current: dict[str, MemoryRecord]) -> list[PutOp]:
         found = [current[each] for each in weakest if each in current]
+        pinned[:] = [record.id for record in found if record.pinned]
         evicted[:] = [put(namespace, retire(record, now, reason)) for record in found if _may_go(record, config)]
         return evicted
 
     yield from rewrite(namespace, weakest, change)
-    return MemoryReport(counts={"evicted": len(evicted)})
+    return MemoryReport(
+        counts={"evicted": len(evicted), **({"pinned_chosen": len(pinned)} if pinned else {})},
+        warnings=[_spared(id) for id in pinned],
+    )
+
+
+def _spared(id: str) -> str:
+    """The warning that a pinned record was among those to evict: it was pinned meanwhile, or `choose` is wrong."""
+    warning = f"the pinned memory {id} was chosen for eviction, and stays"
+    logger.warning("memory: %s", warning)
+    return warning
 
 
 def evict(services: Services, scope: Scope) -> MemoryReport:

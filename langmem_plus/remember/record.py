@@ -29,6 +29,7 @@ from langmem_plus.remember.actions import find_actions
 from langmem_plus.remember.steps import Steps, arun_steps, get_records, put, run_steps, write
 from langmem_plus.services import Services, Update, stage
 from langmem_plus.state import MemoryState
+from langmem_plus.telemetry import measure_answer
 
 TurnRole = Literal["user", "assistant"]
 
@@ -260,6 +261,7 @@ def record_assistant_node(services: Services) -> Runnable[MemoryState, Update]:
         turn, position, reply = reply_turn(state.get("messages") or [], state.get("memory_turn"))
         if services.is_incognito(config) or not reply:
             return None
+        measure_answer(reply, state.get("messages") or [], state.get("memory_context") or "")
         return services.find_scope(config), reply, turn, position
 
     def done(state: MemoryState, reply: Sequence[BaseMessage]) -> Mapping[str, Any]:
