@@ -30,6 +30,7 @@ class MemoryState(TypedDict, total=False):
         memory_turns: the stored turns whose facts are being drawn out.
         memory_claim: in whose name these turns are claimed.
         memory_facts: the facts that were drawn out and aren't stored yet.
+        memory_draft: what the model's answer proposed beside the facts (`langmem_plus.remember.draft.Draft`).
         memory_decisions: what reconciliation decided about them.
         memory_report: the `MemoryReport` of this run as plain JSON.
     """
@@ -44,5 +45,6 @@ class MemoryState(TypedDict, total=False):
     memory_turns: Annotated[list[MemoryRecord], UntrackedValue]
     memory_claim: Annotated[str, UntrackedValue]
     memory_facts: Annotated[list[Fact], UntrackedValue]
+    memory_draft: Annotated[Any, UntrackedValue]
     memory_decisions: Annotated[list[Decision], UntrackedValue]
     memory_report: Annotated[dict[str, Any], UntrackedValue]

@@ -35,7 +35,7 @@ from langmem_plus.graph import make_services
 from langmem_plus.providers import make_embeddings
 from langmem_plus.records import Fact, MemoryRecord, record_id
 from langmem_plus.remember.decide import decide_by_rules, find_repeats, to_record
-from langmem_plus.remember.extract import draw_facts, facts_by_rules
+from langmem_plus.remember.facts import draw_facts, facts_by_rules
 from langmem_plus.remember.ledger import Ledger
 from langmem_plus.remember.reconcile import decide_turn
 from langmem_plus.remember.simhash import simhash
@@ -296,7 +296,7 @@ def _facts(texts: Iterable[str], place: str, services: Services) -> list[Fact]:
     if services.model is None:
         return [fact for turn in turns for fact in facts_by_rules(turn, services.config)]
     drawn = (run_steps(draw_facts(turn, services), services, services.find_store()) for turn in turns)
-    return [fact for facts, _ in drawn for fact in facts]
+    return [fact for each in drawn for fact in each.facts]
 
 
 def _services(config: MemoryConfig | None, model: Model) -> Services:

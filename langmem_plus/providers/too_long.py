@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from langchain_core.exceptions import ContextOverflowError
+
 # llama.cpp's server calls a text that is longer than its batch an error of its own.
 _STATUS = (400, 413, 422, 500)
 _WORDS = re.compile(
@@ -24,4 +26,5 @@ def http_status(error: BaseException) -> int | None:
 
 def is_too_long(error: BaseException) -> bool:
     """Whether a server says that it got more text than it can read at a time: a shorter one would do."""
-    return http_status(error) in _STATUS and bool(_WORDS.search(str(error)))
+    told = http_status(error) in _STATUS and bool(_WORDS.search(str(error)))
+    return told or isinstance(error, ContextOverflowError)

@@ -1,7 +1,8 @@
 """Draw facts out of the turns that wait: by a model, or by rules in the user's own words.
 
 Only what the user newly said is read, never recalled text, system text or the assistant. A turn is done when its facts
-are stored (`reconcile`), so a failure here leaves it waiting for the next try.
+are stored (`reconcile`), so a failure here leaves it waiting for the next try. With ``combine`` on, the model's answer
+proposes what the facts do to what is known, too (`combine`), which the stages after this one judge.
 """
 
 from __future__ import annotations
@@ -14,30 +15,27 @@ from dataclasses import dataclass, field
 
 from langchain_core.runnables import Runnable, RunnableConfig
 
-from langmem_plus.config import MemoryConfig
-from langmem_plus.errors import ConfigError, ModelAnswerError
-from langmem_plus.prompts import ExtractedFacts, FactKind, render_extraction
+from langmem_plus.errors import ConfigError
 from langmem_plus.records import Fact, MemoryRecord, MemoryReport, Scope
-from langmem_plus.remember.decide import FORGET
-from langmem_plus.remember.sentences import own_words
-from langmem_plus.remember.statements import find_statements, forget_requests
-from langmem_plus.remember.steps import Ask, Claim, Namespace, Release, Steps, arun_steps, list_records, run_steps
-from langmem_plus.remember.support import entities, find_tags, importance, support
+from langmem_plus.remember.combine import combine, groups
+from langmem_plus.remember.draft import Draft, Proposal
+from langmem_plus.remember.facts import Drawn, draw_facts, in_order
+from langmem_plus.remember.steps import Claim, Release, Steps, arun_steps, list_records, run_steps
+from langmem_plus.remember.unasked import draw_repeated, says_nothing
 from langmem_plus.services import Services, Update, stage
 from langmem_plus.state import MemoryState
-from langmem_plus.text import words
-from langmem_plus.tokens import counter
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass
 class Extraction:
-    """The turns that were read, the facts in them, who claimed the turns, and what happened."""
+    """The turns that were read, the facts in them, who claimed the turns, what a model proposes, what happened."""
 
     claim: str = ""
     turns: list[MemoryRecord] = field(default_factory=list)
     facts: list[Fact] = field(default_factory=list)
+    draft: Draft = field(default_factory=Draft)
     report: MemoryReport = field(default_factory=MemoryReport)
 
 
@@ -45,101 +43,6 @@ class Extraction:
 # may have cost a time-out.
 _OUTAGE = 3
 _RENEWED = 1 / 3  # share of a lease after which it is made longer
-
-
-def in_order(turns: Sequence[MemoryRecord]) -> list[MemoryRecord]:
-    """The turns as they were said: by time, then by their place in the thread."""
-    return sorted(turns, key=lambda turn: (turn.said_at, *_place(turn)))
-
-
-def _place(turn: MemoryRecord) -> tuple[int, int]:
-    places = (turn.metadata.get("turn"), turn.metadata.get("position"))
-    first, second = (place if isinstance(place, int) else 0 for place in places)
-    return first, second
-
-
-def facts_by_rules(turn: MemoryRecord, config: MemoryConfig) -> list[Fact]:
-    """The first-person statements of a turn, as the user wrote them."""
-    found = [
-        _fact(turn, place, statement.text, statement.kind, asked=statement.asked)
-        for place, statement in enumerate(find_statements(turn.text, config.max_facts))
-    ]
-    return [*found, *_requests(turn, len(found))]
-
-
-def facts_by_answer(turn: MemoryRecord, answer: ExtractedFacts, config: MemoryConfig) -> tuple[list[Fact], list[str]]:
-    """The facts of a model's answer that the turn supports, and those that were dropped.
-
-    A fact is dropped when too few of its words, or one of its numbers or names, can't be found in the turn.
-    """
-    source = f"{turn.metadata.get('name') or ''}: {turn.text}"
-    asked = [item.text for item in find_statements(turn.text, config.max_facts) if item.asked]
-    found: list[Fact] = []
-    dropped: list[str] = []
-    for item in answer.facts:
-        text = " ".join(item.text.split())
-        if not text or text in [fact.text for fact in found]:
-            continue
-        if support(text, source, turn.said_at) < config.fact_support:
-            dropped.append(text)
-        elif len(found) < config.max_facts:
-            keep = bool(asked) and (item.keep or any(support(text, part) >= config.fact_support for part in asked))
-            tags = item.tags or entities(text)
-            fact = _fact(turn, len(found), text, item.kind, asked=keep, confidence=item.confidence, tags=tags)
-            found.append(fact)
-    return [*found, *_requests(turn, len(found))], dropped
-
-
-def _requests(turn: MemoryRecord, start: int) -> list[Fact]:
-    return [
-        _fact(turn, place, text, "fact", tags=[]).model_copy(update={"metadata": {FORGET: text}})
-        for place, text in enumerate(forget_requests(turn.text), start)
-    ]
-
-
-def _fact(
-    turn: MemoryRecord,
-    ordinal: int,
-    text: str,
-    kind: FactKind,
-    *,
-    asked: bool = False,
-    confidence: float = 0.0,
-    tags: list[str] | None = None,
-) -> Fact:
-    name = turn.metadata.get("name")
-    return Fact(
-        text=text,
-        source_id=turn.id,
-        ordinal=ordinal,
-        importance=importance(kind, asked=asked, confidence=confidence),
-        tags=find_tags(kind, text) if tags is None else tags,
-        metadata_confidence=confidence,
-        observed_at=turn.said_at,
-        thread_id=turn.thread_id,
-        manually_saved=asked,
-        metadata={"kind": kind, **({"name": name} if name else {})},
-    )
-
-
-def draw_facts(turn: MemoryRecord, services: Services) -> Steps[tuple[list[Fact], list[str]]]:
-    """The facts of one turn, and what is to be reported; an unreadable answer gives way to the rules."""
-    config = services.config
-    text = own_words(turn.text)
-    if not words(text) or not config.max_facts:
-        return [], []
-    if services.model is None:
-        return facts_by_rules(turn, config), []
-    clipped = counter(config).clip(text, config.user_max_tokens)
-    messages = render_extraction(
-        clipped, max_facts=config.max_facts, name=turn.metadata.get("name"), said_at=turn.said_at
-    )
-    try:
-        answer = yield Ask(messages, ExtractedFacts)
-    except ModelAnswerError as error:
-        return facts_by_rules(turn, config), [f"extraction fell back to rules: {error}"]
-    facts, dropped = facts_by_answer(turn, answer, config)
-    return facts, [f"a fact without support in its turn was dropped: {text!r}" for text in dropped]
 
 
 def extract_steps(services: Services, scope: Scope) -> Steps[Extraction]:
@@ -155,8 +58,9 @@ def extract_steps(services: Services, scope: Scope) -> Steps[Extraction]:
     keys = [turn.id for turn in batch]
     claimed: set[str] = (yield Claim(namespace, keys, result.claim)) if batch else set()
     mine = [turn for turn in batch if turn.id in claimed]
+    drawing = _Drawing(services, scope, mine, result)
     try:
-        failures = yield from _draw(services, namespace, mine, result)
+        yield from drawing.draw()
     except ConfigError:
         yield Release(namespace, sorted(claimed), result.claim)
         raise  # no other turn would fare better; nothing is lost, they still wait
@@ -165,45 +69,113 @@ def extract_steps(services: Services, scope: Scope) -> Steps[Extraction]:
         "facts_found": len(result.facts),
         "turns_left": len(pending) - len(batch),
         "turns_elsewhere": len(batch) - len(mine),
+        **{name: count for name, count in drawing.counts.items() if count},
     }
-    if failures:
+    if drawing.failures:
         done = {turn.id for turn in result.turns}
         left = [turn.id for turn in mine if turn.id not in done]
         yield Release(namespace, left, result.claim)
         if not result.turns:
-            raise failures[0]
-        result.report.warnings.append(f"{len(left)} turns still wait for their facts: {failures[0]}")
+            raise drawing.failures[0]
+        result.report.warnings.append(f"{len(left)} turns still wait for their facts: {drawing.failures[0]}")
         result.report.counts["turns_left"] += len(left)
     return result
 
 
-def _draw(
-    services: Services, namespace: Namespace, turns: Sequence[MemoryRecord], result: Extraction
-) -> Steps[list[Exception]]:
-    """Draw facts out of claimed turns, one after another; gives what went wrong."""
-    failures: list[Exception] = []
-    held, renewed = {turn.id for turn in turns}, time.monotonic()
-    for turn in turns:
-        if time.monotonic() - renewed > services.config.lease_seconds * _RENEWED:
-            held, renewed = (yield Claim(namespace, sorted(held), result.claim)), time.monotonic()
-        if turn.id not in held:
-            continue  # a model took longer than the lease, and somebody else works on it now
-        try:
-            facts, warnings = yield from draw_facts(turn, services)
-        except ConfigError:
-            raise
-        except Exception as error:
-            logger.warning("memory: no facts could be drawn out of a turn, which still waits: %s", error, exc_info=True)
-            failures.append(error)
-            services.refusals[turn.id] = services.refusals.get(turn.id, 0) + 1
-            if len(failures) == _OUTAGE or isinstance(error, TimeoutError):
-                break
-            continue
-        services.refusals.pop(turn.id, None)
-        result.turns.append(turn)
-        result.facts += facts
-        result.report.warnings += warnings
-    return failures
+class _Drawing:
+    """Draws facts out of claimed turns, one after another or, where one answer holds everything, some at a time."""
+
+    def __init__(self, services: Services, scope: Scope, turns: Sequence[MemoryRecord], result: Extraction) -> None:
+        self.services = services
+        self.scope = scope
+        self.turns = turns
+        self.result = result
+        self.failures: list[Exception] = []
+        self.counts = {"turns_unasked": 0, "turns_by_rules": 0}
+        self.held, self.renewed = {turn.id for turn in turns}, time.monotonic()
+
+    def draw(self) -> Steps[None]:
+        """Draw until every turn is read, or too many failed."""
+        asked = yield from self._pass_over()
+        config = self.services.config
+        together = config.combine and self.services.model is not None and config.max_facts
+        waiting = groups(asked, config) if together else [[turn] for turn in asked]
+        while waiting:
+            group = yield from self._still_held(waiting.pop(0))
+            if not group:
+                continue  # a model took longer than the lease, and somebody else works on it now
+            try:
+                drawn = yield from self._ask(group, waiting, together=bool(together))
+            except ConfigError:
+                raise
+            except Exception as error:  # noqa: BLE001 - whatever a model raised, the other turns may fare better
+                if self._fail(group, error, waiting):
+                    break
+                continue
+            for turn in group:
+                self._take(turn, drawn[turn.id])
+        self.result.turns = in_order(self.result.turns)
+
+    def _pass_over(self) -> Steps[list[MemoryRecord]]:
+        """Take the turns for which no model has to be asked; gives the others."""
+        if self.services.model is None:
+            return list(self.turns)
+        asked: list[MemoryRecord] = []
+        for turn in self.turns:
+            if says_nothing(turn):
+                drawn: Drawn | None = Drawn()
+            else:
+                drawn = yield from self._repeated(turn)
+            if drawn is None:
+                asked.append(turn)
+            else:
+                self.counts["turns_unasked"] += 1
+                self._take(turn, drawn)
+        return asked
+
+    def _repeated(self, turn: MemoryRecord) -> Steps[Drawn | None]:
+        found = yield from draw_repeated(turn, self.services, self.scope.namespace)
+        if found is None:
+            return None
+        self.result.draft.proposals[turn.id] = Proposal(found[1])
+        return found[0]
+
+    def _ask(
+        self, group: list[MemoryRecord], later: Sequence[Sequence[MemoryRecord]], *, together: bool
+    ) -> Steps[dict[str, Drawn]]:
+        if not together:
+            return {group[0].id: (yield from draw_facts(group[0], self.services))}
+        thread_id = group[0].thread_id
+        last = all(other[0].thread_id != thread_id for other in later)
+        thread = [turn for turn in self.turns if turn.thread_id == thread_id] if last else []
+        return (yield from combine(self.services, self.scope, group, thread, self.result.draft))
+
+    def _still_held(self, group: list[MemoryRecord]) -> Steps[list[MemoryRecord]]:
+        """Those of the turns that are still claimed by this run, which renews its claims in time."""
+        if time.monotonic() - self.renewed > self.services.config.lease_seconds * _RENEWED:
+            self.held = yield Claim(self.scope.namespace, sorted(self.held), self.result.claim)
+            self.renewed = time.monotonic()
+        return [turn for turn in group if turn.id in self.held]
+
+    def _take(self, turn: MemoryRecord, drawn: Drawn) -> None:
+        self.services.refusals.pop(turn.id, None)
+        self.result.turns.append(turn)
+        self.result.facts += drawn.facts
+        self.result.report.warnings += drawn.warnings
+        self.counts["turns_by_rules"] += drawn.fell_back
+
+    def _fail(self, group: list[MemoryRecord], error: Exception, waiting: list[list[MemoryRecord]]) -> bool:
+        """Note a failure; turns that were read together are tried one by one. Whether it looks like an outage."""
+        text = "memory: no facts could be drawn out of a turn, which still waits: %s"
+        logger.warning(text, error, exc_info=True)
+        slow = isinstance(error, TimeoutError)
+        if len(group) > 1 and not slow:
+            waiting[:0] = [[turn] for turn in group]
+            return False
+        self.failures.append(error)
+        for turn in group:
+            self.services.refusals[turn.id] = self.services.refusals.get(turn.id, 0) + 1
+        return slow or len(self.failures) == _OUTAGE
 
 
 def extract(services: Services, scope: Scope) -> Extraction:
@@ -228,6 +200,7 @@ def extract_node(services: Services) -> Runnable[MemoryState, Update]:
             "memory_turns": result.turns,
             "memory_facts": result.facts,
             "memory_claim": result.claim,
+            "memory_draft": result.draft,
             "memory_report": result.report,
         }
 
@@ -241,4 +214,6 @@ def extract_node(services: Services) -> Runnable[MemoryState, Update]:
             return update(Extraction())
         return update(await aextract(services, services.find_scope(config)))
 
-    return stage("extract", services, run, arun, fallback={"memory_turns": [], "memory_facts": []})
+    return stage(
+        "extract", services, run, arun, fallback={"memory_turns": [], "memory_facts": [], "memory_draft": None}
+    )

@@ -7,14 +7,13 @@ extracted: all of it is written, or the turns wait for the next try.
 
 from __future__ import annotations
 
-import datetime as dt
 import logging
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from langchain_core.runnables import Runnable, RunnableConfig
-from langgraph.store.base import PutOp, SearchOp
+from langgraph.store.base import PutOp
 
 from langmem_plus.errors import ConfigError
 from langmem_plus.prompts import Changes, ask_to_forget, render_reconciliation
@@ -29,15 +28,15 @@ from langmem_plus.remember.decide import (
     find_repeats,
     is_request,
 )
+from langmem_plus.remember.draft import Draft, Proposal, decide_by_proposal
 from langmem_plus.remember.forgetting import find_forgotten, find_witnesses, withheld
 from langmem_plus.remember.ledger import Ledger, nearest
+from langmem_plus.remember.neighbours import KNOWN, alive, find_neighbours, neighbour_count
 from langmem_plus.remember.rewrite import rewrite
-from langmem_plus.remember.rules import probe
 from langmem_plus.remember.settle import settle, waits
 from langmem_plus.remember.statements import asks_not_to_keep
 from langmem_plus.remember.steps import (
     Ask,
-    Batch,
     Claim,
     Namespace,
     Release,
@@ -46,7 +45,6 @@ from langmem_plus.remember.steps import (
     get_records,
     list_records,
     put,
-    read_records,
     run_steps,
 )
 from langmem_plus.services import Services, Update, stage
@@ -54,7 +52,6 @@ from langmem_plus.state import MemoryState
 
 logger = logging.getLogger(__name__)
 
-_KNOWN = {"role": "memory", "status": "active"}
 _COUNTED = {"ADD": "facts_added", "UPDATE": "facts_updated", "DELETE": "facts_deleted", "NONE": "facts_repeated"}
 
 
@@ -66,35 +63,13 @@ class Reconciliation:
     report: MemoryReport = field(default_factory=MemoryReport)
 
 
-def find_neighbours(
-    namespace: Namespace, facts: Sequence[Fact], services: Services
-) -> Steps[dict[str, list[MemoryRecord]]]:
-    """The known records that are most like each fact, by the fact's key; likeness in words where the store ranks
-    nothing. One is looked for even where ``neighbourhood`` is 0, so that the same fact isn't stored twice.
-    """
-    count, now = _count(services), services.clock()
-    queries = [(fact.key, query) for fact in facts for query in (fact.text, probe(fact.text)) if query]
-    if not queries:
-        return {}
-    pages = yield Batch([SearchOp(namespace, filter=dict(_KNOWN), limit=count, query=query) for _, query in queries])
-    if any(len(page) == count and any(item.score is None for item in page) for page in pages):
-        everything = yield from list_records(namespace, _KNOWN)
-        return {fact.key: _alive(nearest(fact.text, everything, count), now) for fact in facts}
-    found: dict[str, dict[str, MemoryRecord]] = {}
-    for (key, _), page in zip(queries, pages, strict=True):
-        found.setdefault(key, {}).update({record.id: record for record in _alive(read_records(page, namespace), now)})
-    return {key: list(records.values()) for key, records in found.items()}
-
-
-def _count(services: Services) -> int:
-    return max(1, services.config.neighbourhood)
-
-
-def _alive(records: Sequence[MemoryRecord], now: dt.datetime) -> list[MemoryRecord]:
-    return [record for record in records if record.expires_at is None or record.expires_at > now]
-
-
-def decide_turn(facts: Sequence[Fact], ids: Sequence[str], ledger: Ledger, services: Services) -> Steps[Verdict]:
+def decide_turn(
+    facts: Sequence[Fact],
+    ids: Sequence[str],
+    ledger: Ledger,
+    services: Services,
+    proposal: Proposal | None = None,
+) -> Steps[Verdict]:
     """Decide about the facts of one turn, each step over what the ones before it left; the decisions in the order in
     which they are to be done.
 
@@ -103,6 +78,7 @@ def decide_turn(facts: Sequence[Fact], ids: Sequence[str], ledger: Ledger, servi
         ids: the known records that are most like them.
         ledger: what is known, and what this run decided already.
         services: the settings and the model.
+        proposal: what a model proposed together with the facts, so that it isn't asked again.
     """
     repeats, rest = find_repeats(facts, ledger.active(ids), services.config.simhash_distance)
     verdict = Verdict()
@@ -124,7 +100,12 @@ def decide_turn(facts: Sequence[Fact], ids: Sequence[str], ledger: Ledger, servi
             _apply(ledger, decisions)
         else:
             open_facts.append(fact)
-    asked = yield from _ask(open_facts, ledger.active(ids), services)
+    if proposal is None:
+        asked = yield from _ask(open_facts, ledger.active(ids), services)
+    else:
+        shown = [record.id for record in proposal.shown]
+        others = ledger.active(each for each in ids if each not in shown)
+        asked = decide_by_proposal(open_facts, proposal, ledger.active(shown), others)
     _apply(ledger, [*asked.decisions, *repeats])
     return Verdict([*verdict.decisions, *asked.decisions, *repeats], asked.warnings)
 
@@ -151,7 +132,12 @@ def _apply(ledger: Ledger, decisions: Sequence[Decision]) -> None:
 
 
 def reconcile_steps(
-    services: Services, scope: Scope, turns: Sequence[MemoryRecord], facts: Sequence[Fact], claim: str = ""
+    services: Services,
+    scope: Scope,
+    turns: Sequence[MemoryRecord],
+    facts: Sequence[Fact],
+    claim: str = "",
+    draft: Draft | None = None,
 ) -> Steps[Reconciliation]:
     """Decide about the facts and write the decisions; the claims on the turns end, whatever happens."""
     result = Reconciliation()
@@ -162,7 +148,7 @@ def reconcile_steps(
         mine: set[str] = (yield Claim(namespace, [turn.id for turn in turns], claim)) if claim else set()
         turns = [turn for turn in turns if turn.id in mine or not claim]
         elsewhere = [each for each in scope.namespaces if each != namespace]
-        yield from _reconcile(services, namespace, turns, facts, result, elsewhere)
+        yield from _reconcile(services, namespace, turns, facts, result, elsewhere, draft or Draft())
     except Exception:
         yield Release(namespace, [turn.id for turn in turns], claim)
         raise
@@ -177,6 +163,7 @@ def _reconcile(
     facts: Sequence[Fact],
     result: Reconciliation,
     elsewhere: Sequence[Namespace],
+    draft: Draft,
 ) -> Steps[None]:
     stored = yield from get_records(namespace, [*(turn.id for turn in turns), *(fact.key for fact in facts)])
     # A turn that was deleted, edited or worked off by somebody else in the meantime has nothing to give.
@@ -190,12 +177,18 @@ def _reconcile(
     forgotten: list[Decision] = []
     for turn in waiting:
         mine = [fact for fact in fresh if fact.source_id == turn]
-        ids = [each for fact in mine for each in ledger.learn(neighbours.get(fact.key, ()))]
-        earlier = [record for fact in mine for record in nearest(fact.text, ledger.added(), _count(services))]
-        verdict = yield from decide_turn(mine, [*ids, *(record.id for record in earlier)], ledger, services)
+        proposal = draft.proposals.get(turn)
+        # First as the model saw them: what was changed since is found when the decisions are written.
+        ids = ledger.learn(proposal.shown) if proposal else []
+        ids += [each for fact in mine for each in ledger.learn(neighbours.get(fact.key, ()))]
+        earlier = [record for fact in mine for record in nearest(fact.text, ledger.added(), neighbour_count(services))]
+        ids += [record.id for record in earlier]
+        verdict = yield from decide_turn(mine, ids, ledger, services, proposal)
         decisions += verdict.decisions
         result.report.warnings += verdict.warnings
     seen = {record.id: record for records in neighbours.values() for record in records}
+    shown = (record for proposal in draft.proposals.values() for record in proposal.shown)
+    seen |= {record.id: record for record in shown}
     # Who asks to forget, or not to keep, speaks to memory: that is nothing to recall.
     asking = [fact.source_id for fact in requests]
     asking += [turn.id for turn in waiting.values() if asks_not_to_keep(turn.text)]
@@ -217,8 +210,8 @@ def _find_concerned(
     """Add all records that requests to forget can mean to those that were found by likeness in words."""
     if not requests:
         return
-    listed = yield from list_records(namespace, _KNOWN)
-    everything = _alive(listed, services.clock())
+    listed = yield from list_records(namespace, KNOWN)
+    everything = alive(listed, services.clock())
     for request in requests:
         near = found.setdefault(request.key, [])
         ids = {record.id for record in near}
@@ -291,7 +284,12 @@ def describe(decision: Decision) -> dict[str, object]:
 
 
 def reconcile(
-    services: Services, scope: Scope, turns: Sequence[MemoryRecord], facts: Sequence[Fact], claim: str = ""
+    services: Services,
+    scope: Scope,
+    turns: Sequence[MemoryRecord],
+    facts: Sequence[Fact],
+    claim: str = "",
+    draft: Draft | None = None,
 ) -> Reconciliation:
     """Store the facts of some turns as what is known allows, and mark the turns as extracted.
 
@@ -301,24 +299,33 @@ def reconcile(
         turns: the turns that were read.
         facts: what was drawn out of them.
         claim: in whose name the turns are claimed, as `extract` says; these claims end.
+        draft: what the model proposed together with the facts, as `extract` says; None asks it.
     """
-    return run_steps(reconcile_steps(services, scope, turns, facts, claim), services, services.find_store())
+    return run_steps(reconcile_steps(services, scope, turns, facts, claim, draft), services, services.find_store())
 
 
 async def areconcile(
-    services: Services, scope: Scope, turns: Sequence[MemoryRecord], facts: Sequence[Fact], claim: str = ""
+    services: Services,
+    scope: Scope,
+    turns: Sequence[MemoryRecord],
+    facts: Sequence[Fact],
+    claim: str = "",
+    draft: Draft | None = None,
 ) -> Reconciliation:
     """`reconcile`, awaiting."""
-    return await arun_steps(reconcile_steps(services, scope, turns, facts, claim), services, services.find_store())
+    return await arun_steps(
+        reconcile_steps(services, scope, turns, facts, claim, draft), services, services.find_store()
+    )
 
 
 def reconcile_node(services: Services) -> Runnable[MemoryState, Update]:
     """Store the facts that were drawn out; writes ``memory_decisions``."""
 
-    def read(state: MemoryState, config: RunnableConfig) -> tuple[list[MemoryRecord], list[Fact], str]:
+    def read(state: MemoryState, config: RunnableConfig) -> tuple[list[MemoryRecord], list[Fact], str, Draft | None]:
         if services.is_incognito(config):
-            return [], [], ""
-        return state.get("memory_turns") or [], state.get("memory_facts") or [], state.get("memory_claim") or ""
+            return [], [], "", None
+        claim = state.get("memory_claim") or ""
+        return state.get("memory_turns") or [], state.get("memory_facts") or [], claim, state.get("memory_draft")
 
     def update(result: Reconciliation) -> Update:
         return {"memory_decisions": result.decisions, "memory_report": result.report}

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import datetime as dt
 import logging
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from langchain_core.runnables import Runnable, RunnableConfig
 from langgraph.store.base import PutOp
@@ -20,7 +20,8 @@ from langmem_plus.prompts import Summary, render_summary
 from langmem_plus.records import FORGOTTEN, TURN_ROLES, Decision, Fact, MemoryRecord, MemoryReport, Scope, summary_key
 from langmem_plus.remember.actions import shorten, told_actions
 from langmem_plus.remember.decide import FORGET, is_request, retire
-from langmem_plus.remember.extract import in_order
+from langmem_plus.remember.draft import SummaryDraft
+from langmem_plus.remember.facts import in_order
 from langmem_plus.remember.points import amend, extract_points, points_of, read_points, write_points
 from langmem_plus.remember.rewrite import rewrite
 from langmem_plus.remember.sentences import own_words
@@ -66,21 +67,16 @@ def _turn_numbers(turns: Sequence[MemoryRecord]) -> list[int]:
     return [number for turn in turns if isinstance(number := turn.metadata.get("turn"), int)]
 
 
-def _question(
-    previous: Sequence[str],
-    facts: Sequence[Fact],
-    turns: Sequence[MemoryRecord],
-    done: Sequence[str],
-    config: MemoryConfig,
-) -> Ask:
+def conversation(
+    turns: Sequence[MemoryRecord], config: MemoryConfig, done: Sequence[str] = ()
+) -> list[tuple[str, str]]:
+    """Who said or did what, line by line, as a summary reads it; ``done`` is what no turn tells."""
     clip = counter(config).clip
     lines: list[tuple[str, str]] = []
     for turn in turns:
         lines += [("tool", action) for action in told_actions(turn)]
         lines.append((str(turn.metadata.get("name") or turn.role), clip(_spoken(turn), config.user_max_tokens)))
-    lines += [("tool", action) for action in shorten(done)]
-    new = [fact.text for fact in facts if not is_request(fact)]
-    return Ask(render_summary(previous, new, lines, max_items=config.summary_max_items), Summary)
+    return [*lines, *(("tool", action) for action in shorten(done))]
 
 
 def _is_told(turn: MemoryRecord | None) -> bool:
@@ -99,11 +95,13 @@ class Work:
     turns: Sequence[MemoryRecord] | None = None
     facts: Sequence[Fact] = ()
     decisions: Sequence[Decision] = ()
+    drafts: Mapping[str, SummaryDraft] = field(default_factory=dict)  # by the thread's id
 
     def of_thread(self, thread_id: str) -> Work:
         """The part that belongs to one thread."""
         turns = None if self.turns is None else [turn for turn in self.turns if turn.thread_id == thread_id]
-        return Work(turns, [fact for fact in self.facts if fact.thread_id == thread_id])
+        drafts = {thread_id: self.drafts[thread_id]} if thread_id in self.drafts else {}
+        return Work(turns, [fact for fact in self.facts if fact.thread_id == thread_id], self.decisions, drafts)
 
 
 def summarize_steps(services: Services, scope: Scope, work: Work) -> Steps[MemoryReport]:
@@ -149,6 +147,23 @@ def _amended(
     return record.model_copy(update={"text": write_points(left), "updated_at": now})
 
 
+@dataclass(frozen=True)
+class Due:
+    """What a summary is made of: its record, whatever its status, the summary so far, what was told, what is new."""
+
+    known: MemoryRecord | None
+    old: MemoryRecord | None
+    told: Sequence[MemoryRecord]
+    turns: Sequence[MemoryRecord]
+
+
+def find_due(services: Services, scope: Scope, turns: Sequence[MemoryRecord]) -> Steps[Due | None]:
+    """What the summary of the scope's thread is to read when these turns are worked off; None where none is due."""
+    if not services.config.summarize or scope.thread_id is None:
+        return None
+    return (yield from _Thread(services, scope, Work(turns)).find_due())
+
+
 class _Thread:
     """One thread whose summary may be due."""
 
@@ -159,6 +174,21 @@ class _Thread:
         self.work = work
         self.key = summary_key(scope, scope.thread_id or "")
 
+    def find_due(self, *, now: bool = False, done: Sequence[str] = ()) -> Steps[Due | None]:
+        """What a new summary is to read; None where none is due."""
+        namespace, config = self.scope.namespace, self.config
+        known = (yield from get_records(namespace, [self.key])).get(self.key)
+        old = known if known is not None and known.status == "active" else None
+        if self.work.turns is not None and not may_be_due(self.work.turns, old, config):
+            return None
+        spoken: list[MemoryRecord] = []
+        for role in TURN_ROLES:
+            wanted = {"role": role, "thread_id": self.scope.thread_id, "status": "active"}
+            spoken += yield from list_records(namespace, wanted)
+        told = [turn for turn in spoken if _is_told(turn)]
+        turns = uncovered(told, old, config.summary_source_max_turns)
+        return Due(known, old, told, turns) if (turns or done if now else is_due(turns, config)) else None
+
     def summarize(self, warnings: list[str], *, now: bool = False, done: Sequence[str] = ()) -> Steps[bool]:
         """Write the summary anew if it is due; gives whether it was.
 
@@ -167,25 +197,16 @@ class _Thread:
             now: whether it is due although few turns wait.
             done: what the assistant did that no turn tells.
         """
-        namespace, config = self.scope.namespace, self.config
-        known = (yield from get_records(namespace, [self.key])).get(self.key)
-        old = known if known is not None and known.status == "active" else None
-        if self.work.turns is not None and not may_be_due(self.work.turns, old, config):
+        due = yield from self.find_due(now=now, done=done)
+        if due is None:
             return False
-        spoken: list[MemoryRecord] = []
-        for role in TURN_ROLES:
-            wanted = {"role": role, "thread_id": self.scope.thread_id, "status": "active"}
-            spoken += yield from list_records(namespace, wanted)
-        told = [turn for turn in spoken if _is_told(turn)]
-        turns = uncovered(told, old, config.summary_source_max_turns)
-        if not (turns or done if now else is_due(turns, config)):
-            return False
+        namespace, config, known, old, turns = self.scope.namespace, self.config, due.known, due.old, due.turns
         points = yield from self._points(read_points(old), turns, done, warnings)
         if not points:
             return False
         record = make_summary(old, self.key, points, turns, self.scope, self.services.clock())
         # What was written in the very moment that it covers is told by its id, however much that is.
-        edge = {turn.id for turn in told if record.covers_until is None or turn.created_at >= record.covers_until}
+        edge = {turn.id for turn in due.told if record.covers_until is None or turn.created_at >= record.covers_until}
         newest = set(record.source_ids[-config.summary_source_max_turns :])
         record.source_ids = [id for id in record.source_ids if id in newest or id in edge]
         written = False
@@ -209,7 +230,7 @@ class _Thread:
         if self.services.model is None:
             return extract_points(previous, turns, config.summary_max_items, config.simhash_distance, done=done)
         try:
-            answer = yield _question(previous, self.work.facts, turns, done, config)
+            answer = self._drafted(previous, turns) or (yield self._question(previous, turns, done))
         except ConfigError:
             raise
         except Exception as error:  # noqa: BLE001 - whatever the model raised, the summary so far is worth keeping
@@ -220,6 +241,25 @@ class _Thread:
         if not points and previous:
             warnings.append("the new summary was empty, so the one so far stays")
         return points
+
+    def _question(self, previous: Sequence[str], turns: Sequence[MemoryRecord], done: Sequence[str]) -> Ask:
+        facts = [fact.text for fact in self.work.facts if not is_request(fact)]
+        lines = conversation(turns, self.config, done)
+        return Ask(render_summary(previous, facts, lines, max_items=self.config.summary_max_items), Summary)
+
+    def _drafted(self, previous: Sequence[str], turns: Sequence[MemoryRecord]) -> Summary | None:
+        """The summary that came with the facts, without what was replaced or forgotten since; None where it read
+        something else than what is there now.
+        """
+        draft = self.work.drafts.get(self.scope.thread_id or "")
+        if draft is None or draft.read != {turn.id: turn.text for turn in turns}:
+            return None
+        requests = [str(fact.metadata[FORGET]) for fact in self.work.facts if is_request(fact)]
+        if list(previous) != amend(draft.previous, self.work.decisions, requests):
+            return None
+        texts = [point.text for point in draft.answer.points]
+        kept = amend(texts, self.work.decisions, requests)
+        return Summary(points=[point for point in draft.answer.points if point.text in kept])
 
 
 def summarize_now(services: Services, scope: Scope, warnings: list[str], done: Sequence[str] = ()) -> Steps[bool]:
@@ -284,8 +324,12 @@ def summarize_node(services: Services) -> Runnable[MemoryState, Update]:
     """Refresh the thread's summary when it is due; the summary goes into the store, never into the messages."""
 
     def read(state: MemoryState) -> Work:
+        draft = state.get("memory_draft")
         return Work(
-            state.get("memory_turns") or [], state.get("memory_facts") or [], state.get("memory_decisions") or []
+            state.get("memory_turns") or [],
+            state.get("memory_facts") or [],
+            state.get("memory_decisions") or [],
+            draft.summaries if draft else {},
         )
 
     def run(state: MemoryState, config: RunnableConfig) -> Update:

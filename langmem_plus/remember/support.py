@@ -109,6 +109,13 @@ def _held(word: str, source_words: set[str], source_tokens: set[str]) -> bool:
     return len(word) > 4 and any(other[:length] == word[:length] for other in source_words if len(other) >= length)
 
 
+def is_relative(text: str) -> bool:
+    """Whether a text has a time that is counted from when it is said ("last week"), so that it says another thing each
+    time.
+    """
+    return bool(_RELATIVE.search(text))
+
+
 def importance(kind: FactKind, *, asked: bool, confidence: float = 0.0) -> float:
     """How much a fact matters, in [0, 1].
 

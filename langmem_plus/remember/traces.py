@@ -16,7 +16,7 @@ from typing import Any
 from langmem_plus.config import MemoryConfig
 from langmem_plus.erasure import Erasure
 from langmem_plus.records import FORGOTTEN, TURN_ROLES, MemoryRecord
-from langmem_plus.remember.extract import in_order
+from langmem_plus.remember.facts import in_order
 from langmem_plus.remember.forgetting import restates
 from langmem_plus.remember.points import extract_points, read_points, write_points
 from langmem_plus.text import tokens, words

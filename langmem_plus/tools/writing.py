@@ -15,7 +15,7 @@ from langmem_plus.errors import ConflictError, InvalidValueError, NotFoundError,
 from langmem_plus.recall import read_item
 from langmem_plus.records import Fact, MemoryRecord, record_id
 from langmem_plus.remember.decide import find_repeats, retire, strengthen
-from langmem_plus.remember.reconcile import find_neighbours
+from langmem_plus.remember.neighbours import find_neighbours
 from langmem_plus.remember.rewrite import rewrite
 from langmem_plus.remember.simhash import simhash
 from langmem_plus.remember.steps import Batch, Exchange, Namespace, Steps, get_records, put, read_record, write

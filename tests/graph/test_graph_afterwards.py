@@ -178,7 +178,7 @@ def test_a_failure_that_lasts_is_readable_and_loses_nothing(store, config, run_c
     """A model that stays down is a failure to read, and the turn waits for the next run, which finds it."""
     before = background.failed
     down = ConnectionError("the model is down")
-    model = ScriptedChatModel([down, down, facts(), facts("The user's wife is called Anne")])
+    model = ScriptedChatModel([down, down, facts("The user's wife is called Anne")])
     graph = create_memory_graph(
         ScriptedChatModel(then="ok"), store=store, model=model, config=config, checkpointer=InMemorySaver()
     )

@@ -15,7 +15,8 @@ from langmem_plus.fence import fence
 from langmem_plus.prompts import ExtractedFact, ExtractedFacts
 from langmem_plus.records import Fact, MemoryRecord, Scope
 from langmem_plus.remember.decide import FORGET
-from langmem_plus.remember.extract import aextract, extract, extract_node, facts_by_answer, facts_by_rules
+from langmem_plus.remember.extract import aextract, extract, extract_node
+from langmem_plus.remember.facts import facts_by_answer, facts_by_rules
 from langmem_plus.services import Services
 from langmem_plus.testing import ScriptedChatModel
 

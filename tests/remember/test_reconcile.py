@@ -272,7 +272,7 @@ def test_a_duplicate_asks_no_model(person: Any) -> None:
     model = script(said("The user likes tea."), said("The user likes tea."))
     ann = person(model)
     ann.say("I like tea.")
-    ann.say("I like tea.")
+    ann.say("By the way, I like tea.")
     assert ann.records()[0].repeat_count == 1
     assert len(model.calls) == 2
 
