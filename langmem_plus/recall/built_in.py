@@ -43,6 +43,7 @@ class Judged:
         probability: of an answer among them, in [0, 1]; None without token bits.
         foreign: whether the local model doesn't know the question's words, so that the probability may be too small.
         near: which hits are near to the question by their bits; None without.
+        sentences: the cosine of each hit's best sentence to the question, NaN where there is none; None without bits.
         asked: the question's vector, which the sentences of ``bits`` are compared with; None without.
         bits: the token bits of those hits that came without, by their places.
     """
@@ -53,6 +54,7 @@ class Judged:
     probability: float | None = None
     foreign: bool = False
     near: npt.NDArray[np.bool_] | None = None
+    sentences: Floats | None = None
     asked: npt.NDArray[np.float32] | None = None
     bits: Mapping[Place, TextBits | None] = field(default_factory=dict)
 
@@ -101,8 +103,10 @@ def weigh(
     best = float(total.max(initial=0.0)) or 1.0
     can_tell = compared is not None and len(compared.weights) > 0
     sure = probability(signs(question, candidates, compared)) if compared is not None and can_tell else None
-    near = is_near(compared) if compared is not None and not by_vectors else None
-    return Judged(total / best, {name: each / best for name, each in points.items()}, row.name, sure, near=near)
+    shares = {name: each / best for name, each in points.items()}
+    if compared is None or by_vectors:
+        return Judged(total / best, shares, row.name, sure)
+    return Judged(total / best, shares, row.name, sure, near=is_near(compared), sentences=compared.sentences)
 
 
 def can_read(question: str) -> bool:

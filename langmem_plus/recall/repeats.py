@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import TypeAlias
 
 from langmem_plus.fence import fold
 from langmem_plus.recall.made import make_choice, with_scores
+from langmem_plus.recall.overlap import coverage, spoken
 from langmem_plus.records import TURN_ROLES, Choice, MemoryHit
-from langmem_plus.text import words
+from langmem_plus.text import tokens, words
 
-# A turn is shown in place of the facts drawn from it only when it answers better by so much (of the best hit's 1): a
-# fact that holds something else of a long turn doesn't stand for it.
+# A turn is shown in place of the facts drawn from it when it answers better by so much (of the best hit's 1), and when
+# none of them says what it says of the question: a fact that holds something else of a long turn doesn't stand for it.
 TURN_MARGIN = 0.4
+# A fact says it where it holds as much of the question's words, or where its best sentence is about as near to the
+# question: the cosine may be lower by so much.
+NEARLY = 0.1
 # A shorter text stands in many replies by chance.
 _ECHO_WORDS = 3
 
@@ -32,21 +37,31 @@ Place: TypeAlias = tuple[tuple[str, ...], str]
 """A hit's namespace and its record's id."""
 
 
+NOTHING: Mapping[Place, float] = MappingProxyType({})
+
+
 def place_of(hit: MemoryHit) -> Place:
     """What tells a hit from all others."""
     return hit.namespace, hit.record.id
 
 
 def without_repeats(
-    hits: Sequence[MemoryHit], answers: Mapping[Place, float] | None = None
+    hits: Sequence[MemoryHit],
+    answers: Mapping[Place, float] | None = None,
+    query: str = "",
+    near: Mapping[Place, float] = NOTHING,
 ) -> tuple[list[MemoryHit], list[Choice]]:
     """A fact isn't shown beside the turn that it came from: the fact stays, at the better of both places, unless the
-    turn answers better by more than `TURN_MARGIN`; then the turn stands for its facts. Takes and gives sorted hits.
+    turn answers better by more than `TURN_MARGIN`, or no fact says what the turn says of the question; then the turn
+    stands for its facts. Takes and gives sorted hits.
 
     Args:
         hits: sorted by their totals.
         answers: how well each answers, by its place; None takes the totals.
+        query: what was asked.
+        near: how near the best sentence of each is to it, as cosines, where that is known.
     """
+    wanted = set(tokens(query))
     if all(hit.record.role != "memory" for hit in hits):
         return list(hits), []
     turns = [hit for hit in hits if hit.record.role in TURN_ROLES]
@@ -65,8 +80,9 @@ def without_repeats(
         facts = {place: fact for place, fact in families.get(here, {}).items() if place not in dropped}
         if not facts:
             continue
-        best = next(iter(facts))
-        if answers[here] - max(answers[place] for place in facts) > TURN_MARGIN:
+        saying = {place: fact for place, fact in facts.items() if _says_it(wanted, fact, turn, near)}
+        best = next(iter(saying), None)
+        if best is None or answers[here] - max(answers[place] for place in saying) > TURN_MARGIN:
             for place, fact in facts.items():
                 dropped[place] = left_out(fact, f"the turn that it came from says more: {turn.record.id}")
         else:
@@ -77,6 +93,14 @@ def without_repeats(
         if fact_place in dropped:  # another turn says more than the fact that stood for this one
             dropped.pop(turn_place, None)
     return with_totals([hit for hit in hits if place_of(hit) not in dropped], totals), list(dropped.values())
+
+
+def _says_it(wanted: set[str], fact: MemoryHit, turn: MemoryHit, near: Mapping[Place, float]) -> bool:
+    """Whether a fact says what its turn says of the question."""
+    if coverage(wanted, spoken(fact.record)) >= coverage(wanted, spoken(turn.record)):
+        return True
+    fact_near, turn_near = near.get(place_of(fact)), near.get(place_of(turn))
+    return fact_near is not None and turn_near is not None and fact_near >= turn_near - NEARLY
 
 
 def with_totals(hits: Sequence[MemoryHit], totals: Mapping[Place, float]) -> list[MemoryHit]:

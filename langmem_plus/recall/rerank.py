@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import datetime as dt
 import logging
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -23,7 +24,15 @@ from langmem_plus.recall.overlap import spoken
 from langmem_plus.recall.query import bounded, current_text
 from langmem_plus.recall.questions import questions_last
 from langmem_plus.recall.relevance import given_relevance, relevance_of
-from langmem_plus.recall.repeats import by_total, left_out, place_of, without_copies, without_echoes, without_repeats
+from langmem_plus.recall.repeats import (
+    Place,
+    by_total,
+    left_out,
+    place_of,
+    without_copies,
+    without_echoes,
+    without_repeats,
+)
 from langmem_plus.records import Choice, MemoryHit, MemoryReport
 from langmem_plus.services import Reranker, Services, Update, stage
 from langmem_plus.state import MemoryState
@@ -92,10 +101,14 @@ def rank(
         else:
             kept.append(with_scores(hit, scores))
     kept.sort(key=by_total)
-    answers = None
+    answers, near = None, dict[Place, float]()
     if judged is not None:
-        answers = {place_of(hit): order for hit, order in zip(hits, judged.order.tolist(), strict=True)}
-    kept, repeats = without_repeats(linked_first(kept), answers)
+        places = [place_of(hit) for hit in hits]
+        answers = dict(zip(places, judged.order.tolist(), strict=True))
+        if judged.sentences is not None:
+            cosines = zip(places, judged.sentences.tolist(), strict=True)
+            near = {place: cosine for place, cosine in cosines if not math.isnan(cosine)}
+    kept, repeats = without_repeats(linked_first(kept), answers, query, near)
     kept = linked_first(kept)  # a turn may have raised a fact since
     kept, copies = without_copies(kept)
     kept, echoes = without_echoes(kept)

@@ -101,3 +101,28 @@ def test_facts_and_turns_are_ranked_together_and_say_a_thing_once(client: Memory
     assert [hit.scores["total"] for hit in hits] == sorted((hit.scores["total"] for hit in hits), reverse=True)
     shown = {hit.record.id for hit in hits}
     assert all(shown.isdisjoint(hit.record.source_ids) for hit in hits if hit.record.role == "memory")
+
+
+STATED = (
+    ("What is my wife called?", "My wife is called Anne."),
+    ("What is my dog called?", "My dog is called Rex."),
+    ("What is my dog's name?", "My dog is called Rex."),
+    ("Which music do I love?", "I love jazz."),
+    ("Where do I work?", "I work at Siemens."),
+    ("What am I allergic to?", "I am allergic to kiwis."),
+)
+
+
+@pytest.mark.parametrize("ranking", ["built-in", "words"])
+@pytest.mark.parametrize(("question", "answer"), STATED)
+def test_a_statement_that_became_no_fact_is_found_in_its_turn(
+    client: MemoryClient, ranking: str, question: str, answer: str
+) -> None:
+    """A message holds more statements than facts are drawn from it: a fact that says something else doesn't stand for
+    the turn that answers.
+    """
+    talk(client, "weather", ("user", "The weather is nice today."))
+    talk(client, "me", ("user", " ".join(dict.fromkeys(text for _, text in STATED))))
+    found = client if ranking == "built-in" else plain(client)
+    assert len(client.list(user_id="ann", role="memory")) == CONFIG.max_facts
+    assert answer in found.search(question, user_id="ann")[0].text
