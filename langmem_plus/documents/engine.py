@@ -127,14 +127,21 @@ class Engine:
         report.chunks = sum(known.chunks for known in self.catalog.documents())
         return report
 
-    def look(self) -> SyncReport:
-        """Look for changes now.
+    def look(self, since: float = float("inf")) -> SyncReport:
+        """Look for changes now, one thread at a time.
+
+        Args:
+            since: a look of another thread's that began after this time is enough.
 
         Raises:
             StoreError: the folder can't be read; nothing was forgotten.
         """
-        with self._own(), self._looking:
+        with self._own():
+            looking = self._looking
+        with looking:
             started = time.monotonic()
+            if self._looked >= since:
+                return SyncReport()
             try:
                 report = look(self._source.folder, self.catalog, self._config)
             except StoreError:
@@ -152,12 +159,13 @@ class Engine:
         """
         warnings = []
         with self._own():
-            if time.monotonic() - self._looked >= self._config.sync_interval:
-                try:
-                    self.look()
-                except StoreError as error:
-                    self._looked = time.monotonic()
-                    warnings.append(self._failed("the documents weren't looked at", error))
+            now, looked = time.monotonic(), self._looked
+        if now - looked >= self._config.sync_interval:
+            try:
+                self.look(since=now)
+            except StoreError as error:
+                self._looked = now
+                warnings.append(self._failed("the documents weren't looked at", error))
         self._fill_soon()
         return warnings
 
@@ -190,6 +198,8 @@ class Engine:
     def _fill(self, vectors: Vectors) -> None:
         try:
             vectors.fill(self._stop)
+            if vectors.waiting():  # the embedder was left alone meanwhile
+                self._generation = -1
         except Exception as error:  # noqa: BLE001 - told; what waits is found by its words, and tried again
             self._generation = -1
             logger.warning("documents: what is new wasn't embedded, and is found by its words: %s", error)

@@ -8,12 +8,13 @@ conversations is never mixed in.
 from __future__ import annotations
 
 import codecs
+import errno
 import os
 import re
 import stat
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from langmem_plus.config import MemoryConfig
 from langmem_plus.documents.chunks import normalise
@@ -36,6 +37,8 @@ _FEW_CONTROLS = 0.005
 _FRONT = re.compile(r"---[ \t]*\n((?:.*\n)*?)---[ \t]*(?:\n|\Z)")
 _ROLE = re.compile(rf"^role: ['\"]?(?:{'|'.join(ROLES)})['\"]?[ \t]*$", re.MULTILINE)
 _USER = re.compile(r"^user_id: ", re.MULTILINE)
+
+_READ = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 HIDDEN = "it is hidden"
 LINK = "it is a link, and links are not followed"
@@ -118,7 +121,7 @@ def scan(root: Path, config: MemoryConfig) -> Scan:
                 raise
             if not isinstance(error, FileNotFoundError | NotADirectoryError):
                 found.closed.append(prefix)
-                found.skipped[prefix.rstrip("/")] = f"it can't be read: {error.strerror or error}"
+                found.skipped[prefix.rstrip("/")] = _unreadable(error)
             continue
         for entry in entries:
             path = prefix + entry.name
@@ -156,7 +159,7 @@ def _look(entry: os.DirEntry[str], path: str, config: MemoryConfig, found: Scan)
     try:
         known = entry.stat(follow_symlinks=False)
     except OSError as error:
-        return GONE if isinstance(error, FileNotFoundError) else f"it can't be read: {error.strerror or error}"
+        return GONE if isinstance(error, FileNotFoundError) else _unreadable(error)
     if not stat.S_ISREG(known.st_mode):
         return NO_FILE
     if known.st_size > config.document_max_bytes:
@@ -177,16 +180,12 @@ def read(root: Path, path: str, limit: int) -> Text:
         NotReadableError: it is none, leads out of the folder, or can't be read.
         FileNotFoundError: it is gone.
     """
-    place = root / path
-    if _resolved(place.parent) != place.parent:
-        raise NotReadableError(LINK)
-    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     try:
-        descriptor = os.open(place, flags)
+        descriptor = _open(root, path)
     except (FileNotFoundError, NotADirectoryError) as error:
         raise FileNotFoundError(str(error)) from error
     except OSError as error:
-        raise NotReadableError(f"it can't be read: {error.strerror or error}") from error
+        raise NotReadableError(LINK if error.errno == errno.ELOOP else _unreadable(error)) from error
     with os.fdopen(descriptor, "rb") as file:
         before = os.fstat(descriptor)
         if not stat.S_ISREG(before.st_mode):
@@ -194,7 +193,7 @@ def read(root: Path, path: str, limit: int) -> Text:
         try:
             data = file.read(limit + 1)
         except OSError as error:
-            raise NotReadableError(f"it can't be read: {error.strerror or error}") from error
+            raise NotReadableError(_unreadable(error)) from error
         after = os.fstat(descriptor)
     if len(data) > limit:
         raise NotReadableError(f"it has more than {limit} bytes (document_max_bytes)")
@@ -205,6 +204,35 @@ def read(root: Path, path: str, limit: int) -> Text:
         raise NotReadableError(RECORD)
     stamp = Stamp.of(before)
     return Text(text, stamp if stamp == Stamp.of(after) else None, before.st_mtime)
+
+
+def _open(root: Path, path: str) -> int:
+    """Open a file below a folder step by step, so that no link on the way leads elsewhere.
+
+    Raises:
+        OSError: it can't be opened; ELOOP (on some systems ENOTDIR) where a link is on the way.
+    """
+    parts = PurePosixPath(path).parts
+    if not parts or ".." in parts or PurePosixPath(path).is_absolute():
+        raise OSError(errno.ELOOP, "it leads out of the folder")
+    if os.open not in os.supports_dir_fd:  # Windows
+        place = root.joinpath(*parts)
+        if _resolved(place) != place:
+            raise OSError(errno.ELOOP, LINK)
+        return os.open(place, _READ)
+    above = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        for part in parts[:-1]:
+            inner = os.open(part, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=above)
+            os.close(above)
+            above = inner
+        return os.open(parts[-1], _READ, dir_fd=above)
+    finally:
+        os.close(above)
+
+
+def _unreadable(error: OSError) -> str:
+    return f"it can't be read: {error.strerror or error}"
 
 
 def _is_record(text: str) -> bool:

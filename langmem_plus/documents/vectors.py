@@ -11,6 +11,7 @@ import hashlib
 import logging
 import os
 import shutil
+import socket
 import threading
 import time
 import urllib.parse
@@ -145,7 +146,8 @@ def _collection(
     """The collection of these documents and this model; those of other models are removed."""
     from langchain_chroma import Chroma
 
-    owner = f"documents-{hashlib.sha256(os.fsencode(folder)).hexdigest()[:16]}-"
+    whose = os.fsencode(folder) if url is None else os.fsencode(f"{socket.gethostname()}:{folder}")
+    owner = f"documents-{hashlib.sha256(whose).hexdigest()[:16]}-"
     name = owner + hashlib.sha256(embeddings.model.encode()).hexdigest()[:16]
     for other in client.list_collections():
         if other.name != name and (url is None or other.name.startswith(owner)):
@@ -206,7 +208,8 @@ class Vectors:
                 break
             keys = missing[start : start + self._config.embed_batch]
             with self._lock:
-                count += self._add(self._catalog.texts(keys))
+                waiting = [key for key in keys if key not in self._opened.held]  # another thread may have been at it
+                count += self._add(self._catalog.texts(waiting))
         return count
 
     def _remove(self, gone: set[str]) -> None:

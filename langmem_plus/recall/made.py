@@ -15,6 +15,7 @@ ModelT = TypeVar("ModelT", bound=BaseModel)
 
 _new, _set = object.__new__, object.__setattr__
 _HIT = ("record", "namespace", "scores", "vector", "bits")
+_DOCUMENT_CHARACTERS = 200
 _CHOICE = ("id", "text", "kept", "reason", "scores")
 
 
@@ -50,7 +51,13 @@ def with_scores(hit: MemoryHit, scores: dict[str, float]) -> MemoryHit:
     return make_hit(hit.record, hit.namespace, scores, hit.vector, hit.bits)
 
 
+def told(record: MemoryRecord) -> str:
+    """What a report says of a record: its text; of a piece of a document its beginning, for a recall sees dozens."""
+    long = record.role == "document" and len(record.text) > _DOCUMENT_CHARACTERS
+    return f"{record.text[:_DOCUMENT_CHARACTERS]}…" if long else record.text
+
+
 def make_choice(record: MemoryRecord, reason: str, *, kept: bool, scores: Mapping[str, float] | None = None) -> Choice:
     """Why a record was chosen or dropped; the scores are copied."""
-    fields = {"id": record.id, "text": record.text, "kept": kept, "reason": reason, "scores": dict(scores or {})}
+    fields = {"id": record.id, "text": told(record), "kept": kept, "reason": reason, "scores": dict(scores or {})}
     return assembled(Choice, fields, _CHOICE)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from langmem_plus.fence import escape, fold
+from langmem_plus.recall.made import told
 from langmem_plus.recall.overlap import spoken
 from langmem_plus.recall.tail import CUT_MARK, clip_bytes, size
 from langmem_plus.records import Choice, MemoryHit, MemoryRecord, unique
@@ -202,4 +203,4 @@ def _short(source: str) -> str:
 
 def _no_room(hit: MemoryHit, name: str) -> Choice:
     reason = f"no room was left in the {name}"
-    return Choice(id=hit.record.id, text=hit.record.text, kept=False, reason=reason, scores=hit.scores)
+    return Choice(id=hit.record.id, text=told(hit.record), kept=False, reason=reason, scores=hit.scores)

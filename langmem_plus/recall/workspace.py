@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 
+from langmem_plus.errors import ConfigError
 from langmem_plus.recall.items import Wanted
 from langmem_plus.records import MemoryHit, MemoryReport
 from langmem_plus.services import Services
@@ -25,6 +26,8 @@ def find_documents(services: Services, wanted: Wanted) -> Found:
     for documents in services.documents if _asks(wanted) else ():
         try:
             found, told = documents.find(wanted.scope, wanted.query, wanted.limit)
+        except ConfigError:
+            raise
         except Exception as error:  # noqa: BLE001 - _failed() tells, or raises
             warnings.append(_failed(services, error))
         else:
@@ -40,6 +43,8 @@ async def afind_documents(services: Services, wanted: Wanted) -> Found:
     for documents in services.documents if _asks(wanted) else ():
         try:
             found, told = await documents.afind(wanted.scope, wanted.query, wanted.limit)
+        except ConfigError:
+            raise
         except Exception as error:  # noqa: BLE001 - as above
             warnings.append(_failed(services, error))
         else:
