@@ -242,6 +242,7 @@ def report_html(value: Value) -> str:
         choices_html(choices) if choices else "",
         _decisions(decisions) if decisions else "",
         _line(_name("warnings"), _listed(value["warnings"])) if value.get("warnings") else "",
+        *(_line(f"{escaped(name)}:", escaped(note)) for name, note in (value.get("notes") or {}).items()),
         _times(value.get("milliseconds") or {}),
     )
 

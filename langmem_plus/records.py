@@ -223,6 +223,11 @@ class MemoryHit(BaseModel):
     bits: Any = Field(default=None, exclude=True, repr=False)
 
     @property
+    def id(self) -> str:
+        """The record's id."""
+        return self.record.id
+
+    @property
     def text(self) -> str:
         """The record's text."""
         return self.record.text
@@ -300,7 +305,8 @@ class Choice(BaseModel):
 class MemoryReport(BaseModel):
     """What a recall or a remember run did: strategy, counts, tokens a section, milliseconds a stage, and why.
 
-    Stages add to it with `merge`; it is streamed as the custom event ``{"memory": report}``.
+    Stages add to it with `merge`, and tell in ``notes`` why they left something as it was; it is streamed as the custom
+    event ``{"memory": report}``.
     """
 
     strategy: str | None = None
@@ -311,6 +317,7 @@ class MemoryReport(BaseModel):
     choices: list[Choice] = Field(default_factory=list)
     decisions: list[dict[str, Any]] = Field(default_factory=list)
     warnings: list[str] = Field(default_factory=list)
+    notes: dict[str, str] = Field(default_factory=dict)
 
     def _repr_html_(self) -> str:
         return display.report_html(self.model_dump(mode="json"))
@@ -327,6 +334,7 @@ class MemoryReport(BaseModel):
             choices=list(choices.values()),
             decisions=[*self.decisions, *other.decisions],
             warnings=list(dict.fromkeys((*self.warnings, *other.warnings))),
+            notes={**self.notes, **other.notes},
         )
 
     def after(self, before: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -340,7 +348,7 @@ class MemoryReport(BaseModel):
             return MemoryReport.model_validate(before).merge(self).model_dump(mode="json")
         return {
             **{name: own[name] or before[name] for name in ("strategy", "reason")},
-            **{name: {**before[name], **own[name]} for name in ("counts", "tokens", "milliseconds")},
+            **{name: {**before[name], **own[name]} for name in ("counts", "tokens", "milliseconds", "notes")},
             "choices": list({choice["id"]: choice for choice in (*before["choices"], *own["choices"])}.values()),
             "decisions": [*before["decisions"], *own["decisions"]],
             "warnings": list(dict.fromkeys((*before["warnings"], *own["warnings"]))),

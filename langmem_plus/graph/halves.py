@@ -20,6 +20,7 @@ from typing_extensions import TypedDict
 from langmem_plus.config import ENDLESS, MemoryConfig
 from langmem_plus.errors import ConfigError
 from langmem_plus.graph.parents import RecallGraph, aware
+from langmem_plus.labels import read_template
 from langmem_plus.providers import make_chat_model, make_reranker, make_token_encoder
 from langmem_plus.providers.rerank import RerankerSpec
 from langmem_plus.recall.inject import inject_node
@@ -47,7 +48,7 @@ RECALL: tuple[tuple[str, Node], ...] = (
     ("mmr", mmr_node),
     ("inject", inject_node),
 )
-REMEMBER: tuple[tuple[str, Node], ...] = (  # `compress` will stand between summarize and evict
+REMEMBER: tuple[tuple[str, Node], ...] = (  # `compress` edits the thread: it stands in the memory graph
     ("extract", extract_node),
     ("reconcile", reconcile_node),
     ("summarize", summarize_node),
@@ -125,15 +126,7 @@ def _checked_documents(documents: Any) -> tuple[Documents, ...]:
 
 
 def _checked_scope(scope: Any) -> Scope | Template | None:
-    if scope is None or isinstance(scope, Scope):
-        return scope
-    labels = list(scope) if isinstance(scope, list | tuple) else []  # of a text, each letter would be a label
-    if not labels or not all(isinstance(label, str) for label in labels):
-        raise ConfigError(
-            f"scope is {shown(scope)}: pass Scope(user_id), a namespace template such as "
-            '("memories", "{user_id}"), or None, which takes the user from the run.'
-        )
-    return tuple(labels)
+    return scope if scope is None or isinstance(scope, Scope) else read_template("scope", scope)
 
 
 def stages(nodes: Sequence[tuple[str, Node]], services: Services) -> list[tuple[str, Runnable[MemoryState, Update]]]:

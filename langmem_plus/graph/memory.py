@@ -19,7 +19,8 @@ from langmem_plus.graph.afterwards import Afterwards
 from langmem_plus.graph.agent import Agent, agent_node, open_door
 from langmem_plus.graph.halves import REMEMBER, Answered, Graph, Messages, make_services, recall_stages, stages
 from langmem_plus.graph.parents import ForeignGraph, aware
-from langmem_plus.records import Scope
+from langmem_plus.records import MemoryReport, Scope
+from langmem_plus.remember.compress import compress_node
 from langmem_plus.remember.record import record_assistant_node, record_user_node
 from langmem_plus.services import Documents, Services, Template, Update
 from langmem_plus.state import MemoryState
@@ -37,9 +38,10 @@ def create_memory_graph(
 ) -> Graph:
     """An agent that remembers: what matters is recalled before it answers, and what was said is stored after.
 
-    ``plan → retrieve → rerank → mmr → inject → record_user → agent → record_assistant``, and then ``remember``, which
-    only hands the rest to the background; with ``background=False`` in the settings the chain
-    ``extract → reconcile → summarize → evict`` follows before the run ends.
+    ``plan → retrieve → rerank → mmr → inject → record_user → agent → record_assistant → compress``, and then
+    ``remember``, which only hands the rest to the background; with ``background=False`` in the settings the chain
+    ``extract → reconcile → summarize → evict`` follows before the run ends. With ``hard_limit_tokens`` in the settings,
+    ``make_room`` stands ahead of ``plan``.
 
     Args:
         agent: a chat model; a callable or Runnable over ``{"messages": [...]}``; a compiled graph with a
@@ -57,7 +59,8 @@ def create_memory_graph(
             None takes ``user_id``, ``space`` and ``thread_id`` from the run's context or configuration, else the
             server's user. Where users sign in and name themselves in neither, ``("memories",
             "{langgraph_auth_user_id}")`` is the one who is signed in, whatever a run says.
-        checkpointer: keeps the thread's messages between runs; recalled text is never in them. True keeps them as a
+        checkpointer: keeps the thread's messages between runs; recalled text is never in them. Old messages leave a
+            long thread once its summary in the store tells what they said. True keeps them as a
             subgraph's own, in the checkpointer of the graph that calls this one.
         documents: the workspace's, a `DocumentIndex` or several, excerpts of which are recalled where a message names
             them (the strategy ``documents``).
@@ -96,11 +99,15 @@ def build_memory_graph(
     if services.config.background:
         afterwards = Afterwards(services)
         record, rest = expecting(record, services, afterwards), [("remember", remember_node(services, afterwards))]
+    # Ahead of recall, which reads the summary that takes the place of what leaves.
+    room = [("make_room", compress_node(services, now=True))] if services.config.hard_limit_tokens else []
     nodes = [
+        *room,
         *recall,
         ("record_user", record),
         ("agent", agent_node(door, services, [node for _, node in recall])),
         ("record_assistant", record_assistant_node(services)),
+        ("compress", compress_node(services)),
         *rest,
     ]
     builder.add_sequence(nodes).add_edge(START, nodes[0][0]).add_edge(nodes[-1][0], END)
@@ -141,9 +148,16 @@ def remember_node(services: Services, afterwards: Afterwards) -> Runnable[Memory
         afterwards.catch_up(services.store)
 
     def node(state: MemoryState, config: RunnableConfig) -> Update:
-        if not services.is_incognito(config):
-            afterwards.submit(services.find_scope(config), services.find_store())
-        return {}
+        if services.is_incognito(config):
+            return {}
+        scope, store = services.find_scope(config), services.find_store()
+        afterwards.submit(scope, store)
+        if (failure := afterwards.failure(scope, store)) is None:
+            return {}
+        report = MemoryReport(
+            warnings=[f"facts of earlier turns aren't drawn out yet: {failure}"], counts={"remember_failed": 1}
+        )
+        return {"memory_report": report.after(state.get("memory_report"))}
 
     async def anode(state: MemoryState, config: RunnableConfig) -> Update:
         return node(state, config)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
 
 from langchain.agents.middleware.types import ModelRequest
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, SystemMessage
+from langgraph.graph.message import add_messages
 
 from langmem_plus.messages import message_words
 from langmem_plus.recall.inject import apply_context
+from langmem_plus.state import MemoryState
 
 Request = ModelRequest[Any]
 
@@ -61,6 +63,16 @@ def reply_thread(messages: Sequence[AnyMessage], said: str | None, *, structured
     if structured and last is not None:
         reply[last] = _in_words(reply[last])
     return [*before, spoken.model_copy(update={"id": said or spoken.id}), *reply]
+
+
+def shortened(known: MemoryState, update: Mapping[str, Any]) -> dict[str, Any]:
+    """Take a stage's removals out of the messages, and take over its report; gives what the agent's thread is told."""
+    if "memory_report" in update:
+        known["memory_report"] = update["memory_report"]
+    if "messages" not in update:
+        return {}
+    known["messages"] = cast(list[AnyMessage], add_messages(cast(Any, known["messages"]), update["messages"]))
+    return {"messages": update["messages"]}
 
 
 def _in_words(message: AnyMessage) -> AnyMessage:

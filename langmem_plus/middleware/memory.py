@@ -21,9 +21,10 @@ from langmem_plus.config import MemoryConfig
 from langmem_plus.graph import Afterwards, make_services
 from langmem_plus.graph.halves import REMEMBER, recall_stages, stages
 from langmem_plus.graph.memory import expecting, remember_node
-from langmem_plus.middleware.call import Request, inject, reply_thread, said_place
+from langmem_plus.middleware.call import Request, inject, reply_thread, said_place, shortened
 from langmem_plus.middleware.channels import NOWHERE, Channels, Progress, Run, Runs, read_name
 from langmem_plus.records import MemoryReport, Scope
+from langmem_plus.remember.compress import compress_node
 from langmem_plus.remember.record import last_counted, record_assistant_node, record_user_node, user_turn
 from langmem_plus.services import Documents, Template, Update
 from langmem_plus.state import MemoryState
@@ -40,9 +41,11 @@ class LongTermMemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     Before the agent runs, memory is recalled and what the user says is stored; after an interrupt memory is recalled
     again. The text stands in each model call of the run, at the user's message (or in the system message, as
     ``inject_as`` says), and never in the thread or a checkpoint. After the run the reply is stored, and facts are drawn
-    out in the background (``background=False``: before the run ends). The result's ``memory_report`` tells what was
-    recalled and stored, and why; the recall's is streamed as the custom event ``{"memory": report}``. Where memory
-    fails, the agent answers without it, and the report says so, unless ``strict`` is set.
+    out in the background (``background=False``: before the run ends); from a long thread, the messages go that its
+    summary tells (``compress``), before the agent runs where ``hard_limit_tokens`` is passed. The result's
+    ``memory_report`` tells what was recalled and stored, and why; the recall's is streamed as the custom event
+    ``{"memory": report}``. Where memory fails, the agent answers without it, and the report says so, unless ``strict``
+    is set.
 
     What a deepagents subagent is told was written by a model: there memory is recalled and nothing is stored.
 
@@ -93,6 +96,8 @@ class LongTermMemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             before, after = expecting(before, services, afterwards), [remember_node(services, afterwards)]
         self._record: Stage = before
         self._after: list[Stage] = [record_assistant_node(services), *after]
+        self._compress: Stage = compress_node(services)
+        self._room: Stage | None = compress_node(services, now=True) if services.config.hard_limit_tokens else None
 
     @property
     def name(self) -> str:
@@ -107,8 +112,10 @@ class LongTermMemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         if is_subagent(config):
             return None
         known, nodes, incognito = self._begin(state, config)
-        run_stages(nodes, known, marked(config, incognito))
-        return self._opened(known, incognito)
+        config = marked(config, incognito)
+        gone = shortened(known, self._room.invoke(known, config)) if self._room else {}
+        run_stages(nodes, known, config)
+        return {**self._opened(known, incognito), **gone}
 
     async def abefore_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> Update | None:
         """Recall, and store what the user said."""
@@ -116,8 +123,10 @@ class LongTermMemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         if is_subagent(config):
             return None
         known, nodes, incognito = self._begin(state, config)
-        await arun_stages(nodes, known, marked(config, incognito))
-        return self._opened(known, incognito)
+        config = marked(config, incognito)
+        gone = shortened(known, await self._room.ainvoke(known, config)) if self._room else {}
+        await arun_stages(nodes, known, config)
+        return {**self._opened(known, incognito), **gone}
 
     def wrap_model_call(
         self, request: Request, handler: Callable[[Request], Response]
@@ -151,9 +160,12 @@ class LongTermMemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         incognito = self._is_incognito(state, config)
         try:
             run_stages([] if incognito else self._after, known, config)
+            known["messages"] = list(state["messages"])
+            gone = shortened(known, self._compress.invoke(known, marked(config, incognito)))
         except Exception as error:  # noqa: BLE001 - the reply stands already; _failed() logs and reports, or raises
             self._failed(known, error)
-        return self._closed(state, known, incognito)
+            gone = {}
+        return {**self._closed(state, known, incognito), **gone}
 
     async def aafter_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> Update | None:
         """Store the reply, and have facts drawn out of the turn."""
@@ -163,9 +175,12 @@ class LongTermMemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         incognito = self._is_incognito(state, config)
         try:
             await arun_stages([] if incognito else self._after, known, config)
+            known["messages"] = list(state["messages"])
+            gone = shortened(known, await self._compress.ainvoke(known, marked(config, incognito)))
         except Exception as error:  # noqa: BLE001 - as above
             self._failed(known, error)
-        return self._closed(state, known, incognito)
+            gone = {}
+        return {**self._closed(state, known, incognito), **gone}
 
     # between the agent's state and that of memory's stages
 
@@ -210,7 +225,8 @@ class LongTermMemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         known = self._known(state)
         structured = state.get("structured_response") is not None
         messages = reply_thread(known["messages"], self._progress(state)["said"], structured=structured)
-        return {**known, "messages": messages}
+        recalled = self._runs.get(state.get(self._channels.run)).context or ""
+        return {**known, "messages": messages, "memory_context": recalled}
 
     def _closed(self, state: Mapping[str, Any], known: MemoryState, incognito: bool) -> Update:
         self._runs.drop(state.get(self._channels.run))

@@ -5,7 +5,9 @@
   words don't support (`support`);
 - `reconcile` compares them with what is known (`decide`, `rules`, `slots`, `quantities`, `simhash`) and writes all of
   it in one batch (`ledger`);
-- `summarize` keeps the thread's rolling summary; `compress`, of whole conversations, will stand after it;
+- `summarize` keeps the thread's rolling summary, which tells what the assistant did, too (`actions`);
+- `compress` lets old messages leave a long thread once that summary tells what they said (`compress_cut`,
+  `compress_covered`); it edits the thread, so it runs in the graph, after the reply;
 - `evict` keeps the namespace within its bounds.
 
 A stage's I/O is written once, as `steps` that a sync and an async driver take.

@@ -44,9 +44,16 @@ def test_the_halves_are_the_parts_of_the_whole():
     whole = [name for name in memory(background=False).nodes if not name.startswith("__")]
     assert whole == [
         *("plan", "retrieve", "rerank", "mmr", "inject"),
-        *("record_user", "agent", "record_assistant"),
+        *("record_user", "agent", "record_assistant", "compress"),
         *("extract", "reconcile", "summarize", "evict"),
     ]
     assert [name for name in create_recall_graph().nodes if name != "__start__"] == whole[:5]
-    assert [name for name in create_remember_graph().nodes if name != "__start__"] == ["record", *whole[8:]]
-    assert [name for name in memory(background=True).nodes if name != "__start__"] == [*whole[:8], "remember"]
+    assert [name for name in create_remember_graph().nodes if name != "__start__"] == ["record", *whole[9:]]
+    assert [name for name in memory(background=True).nodes if name != "__start__"] == [*whole[:9], "remember"]
+
+
+def test_room_is_made_ahead_of_recall():
+    """Where a hard limit is set, the thread is shortened before the summary is recalled."""
+    config = MemoryConfig(embeddings="none", hard_limit_tokens=1000)
+    nodes = create_memory_graph(ScriptedChatModel(), store=InMemoryStore(), config=config).nodes
+    assert [name for name in nodes if not name.startswith("__")][:2] == ["make_room", "plan"]
