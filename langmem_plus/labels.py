@@ -69,6 +69,30 @@ def decode_label(label: str) -> str:
     return re.sub(r"%([0-9a-f]{2})", lambda m: chr(int(m[1], 16)), label)
 
 
+def read_template(name: str, value: Any) -> tuple[str, ...]:
+    """The labels of a namespace template.
+
+    Args:
+        name: what it is called where it was given.
+        value: labels, with fields in braces.
+
+    Raises:
+        ConfigError: it is no list of labels, or one that no namespace can have.
+    """
+    labels = list(value) if isinstance(value, list | tuple) else []  # of a text, each letter would be a label
+    if not labels or not all(isinstance(label, str) and label for label in labels):
+        raise ConfigError(
+            f'{name} is {shown(value)}: pass Scope(user_id), a namespace template such as ("memories", "{{user_id}}"), '
+            "or nothing."
+        )
+    if any(mark in label for label in labels for mark in ".\0") or labels[0] == "langgraph":
+        raise ConfigError(
+            f"{name} is {shown(value)}: LangGraph allows no dot in a label, and no namespace that begins with "
+            "'langgraph'. Write a field in braces, such as {user_id}: what fills it may be any text."
+        )
+    return tuple(labels)
+
+
 def fill_template(template: Sequence[str], values: Mapping[str, Any]) -> tuple[str, ...]:
     """Fill ``{field}`` in a namespace template; a field that nobody fills is an error, never a shared bucket.
 
