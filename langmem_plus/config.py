@@ -162,6 +162,14 @@ class MemoryConfig(BaseSettings):
     document_suffixes: tuple[str, ...] = _knob(
         "documents", (".md", ".mdx", ".markdown", ".txt", ".text", ".rst", ".adoc"), "Endings of documents' names."
     )
+    document_ignore: tuple[str, ...] = _knob(
+        "documents",
+        ("node_modules", "site-packages", "__pycache__", "venv"),
+        "Names or paths of what is no document, with * and ?, beside all that is hidden.",
+    )
+    document_seconds: float = _knob(
+        "documents", 2.0, "Seconds that a search reads what is new; the rest is read behind it.", ge=0, le=86_400
+    )
     document_max_bytes: int = _knob(
         "documents", 5_000_000, "Bytes above which a file is no document.", ge=1, le=1_000_000_000
     )

@@ -10,8 +10,8 @@
 memories, and in a prompt they have a section and a budget of their own.
 """
 
-from langmem_plus.documents.catalog import Known
+from langmem_plus.documents.catalog import IndexedDocument
 from langmem_plus.documents.index import DocumentIndex
 from langmem_plus.documents.syncing import SyncReport
 
-__all__ = ["DocumentIndex", "Known", "SyncReport"]
+__all__ = ["DocumentIndex", "IndexedDocument", "SyncReport"]

@@ -25,7 +25,7 @@ Floats = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True)
-class Known:
+class IndexedDocument:
     """A document that is indexed.
 
     Attributes:
@@ -160,14 +160,14 @@ class Catalog(Database):
             "ON CONFLICT(name) DO UPDATE SET value=CAST(value AS INTEGER) + 1"
         )
 
-    def documents(self) -> list[Known]:
+    def documents(self) -> list[IndexedDocument]:
         """All documents, by their paths."""
         sql = (
             "SELECT path, title, modified, bytes, (SELECT count(*) FROM chunks WHERE chunks.path=files.path) "
             "FROM files ORDER BY path"
         )
         with self.using() as db:
-            return [Known(*row) for row in db.execute(sql)]
+            return [IndexedDocument(*row) for row in db.execute(sql)]
 
     # chunks
 

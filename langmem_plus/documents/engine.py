@@ -127,46 +127,55 @@ class Engine:
         report.chunks = sum(known.chunks for known in self.catalog.documents())
         return report
 
-    def look(self, since: float = float("inf")) -> SyncReport:
+    def look(self, since: float = float("inf"), seconds: float | None = None) -> SyncReport:
         """Look for changes now, one thread at a time.
 
         Args:
             since: a look of another thread's that began after this time is enough.
+            seconds: for so long at most; None takes as long as it needs.
 
         Raises:
             StoreError: the folder can't be read; nothing was forgotten.
         """
         with self._own():
             looking = self._looking
-        with looking:
-            started = time.monotonic()
+        started = time.monotonic()
+        until = float("inf") if seconds is None else started + seconds
+        if not looking.acquire(timeout=-1 if seconds is None else seconds):
+            return SyncReport(unread=1)
+        try:
             if self._looked >= since:
                 return SyncReport()
-            try:
-                report = look(self._source.folder, self.catalog, self._config)
-            except StoreError:
-                raise
-            except OSError as error:
-                raise StoreError(f"the folder {str(self._source.folder)!r} can't be read ({error}).") from error
+            started = time.monotonic()
+            report = look(self._source.folder, self.catalog, self._config, until=until, stop=self._stop)
+        except StoreError:
+            raise
+        except OSError as error:
+            raise StoreError(f"the folder {str(self._source.folder)!r} can't be read ({error}).") from error
+        finally:
+            looking.release()
+        if not report.unread:
             self._looked = started
-            return report
+        return report
 
     def refresh(self) -> list[str]:
         """Look for changes, at most once a ``sync_interval``, and have what is new embedded in the background.
 
         Returns:
-            Warnings: what can't be looked at is searched as it was.
+            Warnings: what can't be looked at, or isn't yet, is searched as it was.
         """
-        warnings = []
+        warnings, unread = [], 0
         with self._own():
             now, looked = time.monotonic(), self._looked
         if now - looked >= self._config.sync_interval:
             try:
-                self.look(since=now)
+                unread = self.look(since=now, seconds=self._config.document_seconds).unread
             except StoreError as error:
                 self._looked = now
                 warnings.append(self._failed("the documents weren't looked at", error))
-        self._fill_soon()
+        if unread:
+            warnings.append("the documents are still being read (document_seconds): what is new isn't found yet")
+        self._work_soon(read=bool(unread))
         return warnings
 
     def look_again(self) -> None:
@@ -175,34 +184,38 @@ class Engine:
             self._looked = -float("inf")
         self.refresh()
 
-    def _fill_soon(self) -> None:
+    def _work_soon(self, *, read: bool) -> None:
+        """Read what is left, and embed what waits, in the background."""
         vectors = self.vectors
         with self._own():
             generation = self.catalog.generation
             busy = self._thread is not None and self._thread.is_alive()
-            if vectors is None or busy or generation == self._generation or self._stop.is_set():
-                return
-            if vectors.breaker.resting():
+            fills = vectors is not None and generation != self._generation and not vectors.breaker.resting()
+            if busy or self._stop.is_set() or not (fills or read):
                 return
             self._generation = generation
             if not self._config.embed_in_background:
-                self._fill(vectors)
+                self._work(vectors, read=False)
                 return
             name = "langmem-plus-documents"
-            thread = threading.Thread(target=self._fill, args=(vectors,), name=name, daemon=True)
+            thread = threading.Thread(target=self._work, args=(vectors,), kwargs={"read": read}, name=name, daemon=True)
             self._ended.detach()
             self._ended = weakref.finalize(self, _end, self._stop, [thread])
             self._thread = thread
             thread.start()
 
-    def _fill(self, vectors: Vectors) -> None:
+    def _work(self, vectors: Vectors | None, *, read: bool) -> None:
         try:
+            if read:
+                self.look()
+            if vectors is None:
+                return
             vectors.fill(self._stop)
             if vectors.waiting():  # the embedder was left alone meanwhile
                 self._generation = -1
         except Exception as error:  # noqa: BLE001 - told; what waits is found by its words, and tried again
             self._generation = -1
-            logger.warning("documents: what is new wasn't embedded, and is found by its words: %s", error)
+            logger.warning("documents: not all that is new was read and embedded: %s", error)
 
     def _failed(self, what: str, error: Exception) -> str:
         if self._config.strict:

@@ -12,8 +12,9 @@ import errno
 import os
 import re
 import stat
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 
 from langmem_plus.config import MemoryConfig
@@ -41,6 +42,7 @@ _USER = re.compile(r"^user_id: ", re.MULTILINE)
 _READ = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 HIDDEN = "it is hidden"
+IGNORED = "it is left out by document_ignore"
 LINK = "it is a link, and links are not followed"
 MEMORY = "it is a memory's folder"
 RECORD = "it is a memory's record"
@@ -125,7 +127,7 @@ def scan(root: Path, config: MemoryConfig) -> Scan:
             continue
         for entry in entries:
             path = prefix + entry.name
-            reason = _objection(entry, memory)
+            reason = _objection(entry, path, memory, config.document_ignore)
             if reason is None and entry.is_dir(follow_symlinks=False):
                 todo.append((folder / entry.name, f"{path}/"))
                 continue
@@ -136,7 +138,7 @@ def scan(root: Path, config: MemoryConfig) -> Scan:
     return found
 
 
-def _objection(entry: os.DirEntry[str], memory: Path) -> str | None:
+def _objection(entry: os.DirEntry[str], path: str, memory: Path, ignored: Sequence[str]) -> str | None:
     """Why nothing of a file or a folder is looked at."""
     try:
         entry.name.encode()
@@ -144,6 +146,8 @@ def _objection(entry: os.DirEntry[str], memory: Path) -> str | None:
         return NO_NAME
     if entry.name.startswith("."):
         return HIDDEN
+    if any(fnmatchcase(entry.name, pattern) or fnmatchcase(path, pattern) for pattern in ignored):
+        return IGNORED
     if entry.is_symlink():
         return LINK
     if entry.is_dir(follow_symlinks=False) and (Path(entry.path) == memory or is_memory_folder(Path(entry.path))):

@@ -11,7 +11,7 @@ from typing import Self, TypeAlias
 from langchain_core.vectorstores import VectorStore
 
 from langmem_plus.config import MemoryConfig
-from langmem_plus.documents.catalog import Known
+from langmem_plus.documents.catalog import IndexedDocument
 from langmem_plus.documents.engine import Engine, Source, index_name
 from langmem_plus.documents.folder import is_memory_folder
 from langmem_plus.documents.syncing import SyncReport
@@ -30,7 +30,7 @@ _CANDIDATES, _FEW, _MANY = 4, 24, 200
 
 
 Hits: TypeAlias = list[MemoryHit]
-Documents: TypeAlias = list[Known]
+Documents: TypeAlias = list[IndexedDocument]
 Found: TypeAlias = tuple[list[MemoryHit], list[str]]
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Event
 
 from langmem_plus.config import MemoryConfig
 from langmem_plus.documents.catalog import Catalog, Change
@@ -23,6 +25,7 @@ class SyncReport:
         removed: those that are gone, or are no documents any more.
         unchanged: how many are as they were.
         skipped: why other files and folders are left out, by their paths.
+        unread: how many are left for later, because time was short.
         chunks: how many there are now.
         embedded: texts that were put into the vector store.
         waiting: texts that are found by their words alone until they are embedded.
@@ -34,22 +37,27 @@ class SyncReport:
     removed: list[str] = field(default_factory=list)
     unchanged: int = 0
     skipped: dict[str, str] = field(default_factory=dict)
+    unread: int = 0
     chunks: int = 0
     embedded: int = 0
     waiting: int = 0
     warnings: list[str] = field(default_factory=list)
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether all was as it should be."""
-        return not (self.added or self.changed or self.removed)
 
-
-def look(root: Path, catalog: Catalog, config: MemoryConfig) -> SyncReport:
+def look(
+    root: Path, catalog: Catalog, config: MemoryConfig, *, until: float = float("inf"), stop: Event | None = None
+) -> SyncReport:
     """Take over what changed in a folder.
 
     Only files that aren't as they were are read; a document that is still the same keeps its chunks. Several processes
     may do so at a time: each leaves a document as it stands in the folder, or is found out by the next look.
+
+    Args:
+        root: the folder.
+        catalog: what is known of it.
+        config: what is a document, and how it is cut.
+        until: the time on the monotonic clock after which nothing more is read.
+        stop: ends it, too.
 
     Raises:
         OSError: the folder can't be read; nothing was forgotten.
@@ -64,6 +72,8 @@ def look(root: Path, catalog: Catalog, config: MemoryConfig) -> SyncReport:
             report.unchanged += 1
         elif refusal is not None and refusal[0] == stamp:
             report.skipped[path] = refusal[1]
+        elif time.monotonic() >= until or (stop is not None and stop.is_set()):
+            report.unread += 1
         else:
             _take(root, path, stamp, before[1] if before else None, catalog, config, report)
     gone = {*known, *refused} - found.files.keys()

@@ -38,7 +38,7 @@ logger = logging.getLogger(__name__)
 GIVEN = "given"
 # A vector store that holds other texts, too, is asked for so many times as many, so often.
 _GROWTH, _ROUNDS = 4, 3
-_CHECKED = 1000  # ids that a vector store is asked for at a time
+_CHECKED = 1000  # ids that a vector store is asked for, or told to drop, at a time
 
 
 @dataclass
@@ -213,11 +213,12 @@ class Vectors:
         return count
 
     def _remove(self, gone: set[str]) -> None:
-        if gone:
-            self.store.delete(sorted(gone))
-            self._opened.held -= gone
+        for start in range(0, len(gone), _CHECKED):
+            keys = sorted(gone)[start : start + _CHECKED]
+            self.store.delete(keys)
+            self._opened.held.difference_update(keys)
             if self._opened.place:
-                self._catalog.place(self._opened.place, removed=gone)
+                self._catalog.place(self._opened.place, removed=keys)
 
     def _add(self, texts: dict[str, str]) -> int:
         """Put texts in by their keys; where together they fail, one by one."""

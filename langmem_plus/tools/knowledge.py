@@ -12,7 +12,7 @@ from langgraph.store.base import BaseStore
 from pydantic import Field, create_model
 
 from langmem_plus.config import MemoryConfig
-from langmem_plus.documents import DocumentIndex, Known
+from langmem_plus.documents import DocumentIndex, IndexedDocument
 from langmem_plus.errors import ConfigError
 from langmem_plus.recall import arecall, recall
 from langmem_plus.recall.filters import read_filter
@@ -276,7 +276,7 @@ def create_list_documents_tool(
     )
 
 
-def _listed(documents: Sequence[Known], limit: int, offset: int) -> str:
+def _listed(documents: Sequence[IndexedDocument], limit: int, offset: int) -> str:
     page: list[Mapping[str, Any]] = [
         {
             "path": known.path,

@@ -63,6 +63,16 @@ class TestSkipped:
             with pytest.raises(ConfigError, match="memory's folder"):
                 DocumentIndex(inside, config=settings)
 
+    @pytest.mark.parametrize("pattern", ["drafts", "dra*", "team/drafts", "team/*/a.md", "[ab].md"])
+    def test_what_is_to_be_ignored(self, open_index, write, pattern) -> None:
+        """By names and by paths, with what shells know; dependencies of programs by default."""
+        write("team/drafts/a.md", "no")
+        write("kept.md", "yes")
+        write("node_modules/package/README.md", "no")
+        assert "node_modules" in open_index().sync().skipped
+        report = open_index(settings={"document_ignore": (pattern, "node_modules")}).sync()
+        assert report.removed == ["team/drafts/a.md"]
+
     def test_names(self, index, write, folder) -> None:
         """Any name that is Unicode; others are left out."""
         names = ["用户/说明.md", "a b/c'd\".md", "x%y_z*.md", "é.md", "UPPER.MD"]

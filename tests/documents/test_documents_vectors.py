@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import logging
+import os
 import subprocess
 import sys
 import threading
@@ -179,6 +180,47 @@ def test_the_background(open_index, write, embedder) -> None:
     eager = open_index(settings={"embed_in_background": False}, path=index.path.parent / "other")
     eager.search("alpha")
     assert len(embedder.texts) == 4
+
+
+def test_a_search_reads_for_so_long(open_index, write) -> None:
+    """What takes longer than ``document_seconds`` is read behind it, and the recall is told."""
+    index = open_index(settings={"document_seconds": 0})
+    hits, warnings = index.find(Scope("alice"), "alpha", 5)
+    assert (hits, "document_seconds" in warnings[0]) == ([], True)
+    thread = index._engine._thread
+    assert thread is not None
+    thread.join()
+    hits, warnings = index.find(Scope("alice"), "alpha", 5)
+    assert (hits[0].text, warnings) == ("alpha beta", [])
+
+
+FORK = """
+import os, sys
+from langmem_plus.config import MemoryConfig
+from langmem_plus.documents import DocumentIndex
+from langmem_plus.testing import BagOfWordsEmbeddings
+folder, memory = sys.argv[1:]
+config = MemoryConfig(memory_path=memory, sync_interval=0, rerank_bits="none", embeddings="none")
+index = DocumentIndex(folder, config=config, embeddings=BagOfWordsEmbeddings())
+index.sync()
+child = os.fork()
+if not child:
+    found = [hit.text for hit in index.search("alpha")]
+    index.close()
+    os._exit(0 if found == ["alpha beta"] else 1)
+assert os.waitpid(child, 0)[1] == 0
+assert [hit.text for hit in index.search("alpha")] == ["alpha beta"]
+print(type(index.vectorstore).__name__)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_forked_child(folder, config) -> None:
+    """It searches a copy in memory, ends in peace, and leaves Chroma to its parent."""
+    command = [sys.executable, "-c", FORK, str(folder), str(config.memory_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == "Chroma"
 
 
 def test_long_texts_and_token_bits(open_index, write, encoder, letters, monkeypatch) -> None:
