@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from langmem_plus.prompts import Change, Changes, Summary, fact_label
 from langmem_plus.records import Decision, Event, Fact, MemoryRecord
 from langmem_plus.remember.decide import Verdict, add_all, decide_by_answer, decide_by_rules
+from langmem_plus.remember.points import amend
 
 
 @dataclass(frozen=True)
@@ -40,11 +41,34 @@ class SummaryDraft:
     previous: tuple[str, ...]
     read: dict[str, str]
 
+    def settle(
+        self,
+        previous: Sequence[str],
+        turns: Sequence[MemoryRecord],
+        decisions: Sequence[Decision],
+        requests: Sequence[str],
+    ) -> Summary | None:
+        """The summary as it may be written; None where it read something else than what is there now.
+
+        Args:
+            previous: the points so far, as they are now.
+            turns: the turns that a summary is to read, as they are now.
+            decisions: what was decided since: what was replaced isn't in it any more.
+            requests: what was asked to be forgotten since.
+        """
+        if self.read != {turn.id: turn.text for turn in turns}:
+            return None
+        if list(previous) != amend(self.previous, decisions, requests):
+            return None
+        kept = amend([point.text for point in self.answer.points], decisions, requests)
+        return Summary(points=[point for point in self.answer.points if point.text in kept])
+
 
 @dataclass
 class Draft:
-    """Proposals by the turn's id, and summaries by the thread's."""
+    """Proposals by the turn's id, summaries by the thread's, and the turns for which no model was asked."""
 
+    unasked: set[str] = field(default_factory=set)
     proposals: dict[str, Proposal] = field(default_factory=dict)
     summaries: dict[str, SummaryDraft] = field(default_factory=dict)
 

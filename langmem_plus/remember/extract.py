@@ -130,6 +130,7 @@ class _Drawing:
                 asked.append(turn)
             else:
                 self.counts["turns_unasked"] += 1
+                self.result.draft.unasked.add(turn.id)
                 self._take(turn, drawn)
         return asked
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from langchain_core.runnables import Runnable, RunnableConfig
@@ -20,7 +20,7 @@ from langmem_plus.prompts import Summary, render_summary
 from langmem_plus.records import FORGOTTEN, TURN_ROLES, Decision, Fact, MemoryRecord, MemoryReport, Scope, summary_key
 from langmem_plus.remember.actions import shorten, told_actions
 from langmem_plus.remember.decide import FORGET, is_request, retire
-from langmem_plus.remember.draft import SummaryDraft
+from langmem_plus.remember.draft import Draft
 from langmem_plus.remember.facts import in_order
 from langmem_plus.remember.points import amend, extract_points, points_of, read_points, write_points
 from langmem_plus.remember.rewrite import rewrite
@@ -90,24 +90,32 @@ def _spoken(turn: MemoryRecord) -> str:
 
 @dataclass(frozen=True)
 class Work:
-    """What was done before the summary: the turns that were worked off (None: nobody knows), facts and decisions."""
+    """What was done before the summary: the turns that were worked off (None: nobody knows), facts, decisions, and what
+    the model proposed beside.
+    """
 
     turns: Sequence[MemoryRecord] | None = None
     facts: Sequence[Fact] = ()
     decisions: Sequence[Decision] = ()
-    drafts: Mapping[str, SummaryDraft] = field(default_factory=dict)  # by the thread's id
+    draft: Draft = field(default_factory=Draft)
 
     def of_thread(self, thread_id: str) -> Work:
         """The part that belongs to one thread."""
         turns = None if self.turns is None else [turn for turn in self.turns if turn.thread_id == thread_id]
-        drafts = {thread_id: self.drafts[thread_id]} if thread_id in self.drafts else {}
-        return Work(turns, [fact for fact in self.facts if fact.thread_id == thread_id], self.decisions, drafts)
+        facts = [fact for fact in self.facts if fact.thread_id == thread_id]
+        return Work(turns, facts, self.decisions, self.draft)
+
+    @property
+    def says_nothing_new(self) -> bool:
+        """Whether no model had to be asked for any of the turns."""
+        return bool(self.turns) and all(turn.id in self.draft.unasked for turn in self.turns or ())
 
 
 def summarize_steps(services: Services, scope: Scope, work: Work) -> Steps[MemoryReport]:
     """Refresh the summaries that are due: the scope's thread's, and those of the threads whose turns were worked off.
 
-    What was replaced or asked to be forgotten leaves every summary of the namespace at once.
+    What was replaced or asked to be forgotten leaves every summary of the namespace at once. Small talk and repeats
+    cost no call: a summary that is due with them is made at the next turn that says something.
     """
     if not services.config.summarize:
         return MemoryReport(counts={"summaries": 0})
@@ -115,7 +123,7 @@ def summarize_steps(services: Services, scope: Scope, work: Work) -> Steps[Memor
     yield from _amend_all(services, scope, work)
     threads = [scope.thread_id] if work.turns is None else [turn.thread_id for turn in work.turns]
     for thread_id in dict.fromkeys(threads):
-        if thread_id is not None:
+        if thread_id is not None and not work.of_thread(thread_id).says_nothing_new:
             own = scope.model_copy(update={"thread_id": thread_id})
             made += yield from _Thread(services, own, work.of_thread(thread_id)).summarize(warnings)
     return MemoryReport(counts={"summaries": made}, warnings=warnings)
@@ -248,18 +256,9 @@ class _Thread:
         return Ask(render_summary(previous, facts, lines, max_items=self.config.summary_max_items), Summary)
 
     def _drafted(self, previous: Sequence[str], turns: Sequence[MemoryRecord]) -> Summary | None:
-        """The summary that came with the facts, without what was replaced or forgotten since; None where it read
-        something else than what is there now.
-        """
-        draft = self.work.drafts.get(self.scope.thread_id or "")
-        if draft is None or draft.read != {turn.id: turn.text for turn in turns}:
-            return None
         requests = [str(fact.metadata[FORGET]) for fact in self.work.facts if is_request(fact)]
-        if list(previous) != amend(draft.previous, self.work.decisions, requests):
-            return None
-        texts = [point.text for point in draft.answer.points]
-        kept = amend(texts, self.work.decisions, requests)
-        return Summary(points=[point for point in draft.answer.points if point.text in kept])
+        draft = self.work.draft.summaries.get(self.scope.thread_id or "")
+        return draft.settle(previous, turns, self.work.decisions, requests) if draft else None
 
 
 def summarize_now(services: Services, scope: Scope, warnings: list[str], done: Sequence[str] = ()) -> Steps[bool]:
@@ -324,12 +323,11 @@ def summarize_node(services: Services) -> Runnable[MemoryState, Update]:
     """Refresh the thread's summary when it is due; the summary goes into the store, never into the messages."""
 
     def read(state: MemoryState) -> Work:
-        draft = state.get("memory_draft")
         return Work(
             state.get("memory_turns") or [],
             state.get("memory_facts") or [],
             state.get("memory_decisions") or [],
-            draft.summaries if draft else {},
+            state.get("memory_draft") or Draft(),
         )
 
     def run(state: MemoryState, config: RunnableConfig) -> Update:

@@ -11,6 +11,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from langmem_plus.evals.bench import cost as costing
 from langmem_plus.evals.bench import dense
 from langmem_plus.evals.bench import recall as recalling
 from langmem_plus.evals.bench import store as bench
@@ -160,6 +161,44 @@ def _recalls(found: recalling.Recalls) -> Table:
     for row, meaning in recalling.ROWS.items():
         cells = (f"{rows[row].p50:.2f} ({rows[row].p95:.2f})" for rows in found.asked.values())
         table.add_row(meaning, *cells, end_section=row in ("between", "ours"))
+    return table
+
+
+@app.command()
+def cost(
+    write: Annotated[Path | None, typer.Option("--json", help="Write the figures here, too.")] = None,
+) -> None:
+    """What remembering costs: model calls and prompt tokens of twenty turns, asked apart and asked in one call."""
+    found = costing.compare()
+    screen = Console()
+    screen.print(_stages(found))
+    screen.print(_costs(found))
+    if write:
+        write.write_text(json.dumps([each.to_json() for each in found], indent=2) + "\n", encoding="utf-8")
+
+
+def _costs(found: list[costing.Cost]) -> Table:
+    table = Table("", title=f"remembering, {found[0].turns} turns; a turn on average")
+    for title in ("calls", "tokens", "with schemas", "chars / 4", "right", "wrong"):
+        table.add_column(title, justify="right")
+    table.add_column(f"≤ {costing.CALLS:g}, {costing.TOKENS:,}")
+    for each in found:
+        total, turns = each.total, each.turns
+        figures = (total.prompt, total.prompt + total.schema, total.characters / 4)
+        cells = (f"{figure / turns:,.0f}" for figure in figures)
+        right = f"{each.known} of {each.expected}"
+        table.add_row(each.way, f"{total.calls / turns:.2f}", *cells, right, str(each.wrong), _MARKS[each.reached])
+    return table
+
+
+def _stages(found: list[costing.Cost]) -> Table:
+    table = Table("", "stage", title="by stage, in tokens")
+    for title in ("calls", "prompt a call", "schema a call", "prompt in all"):
+        table.add_column(title, justify="right")
+    for each in found:
+        for name, stage in each.stages.items():
+            cells = (f"{figure / stage.calls:,.0f}" for figure in (stage.prompt, stage.schema))
+            table.add_row(each.way, name, str(stage.calls), *cells, f"{stage.prompt:,}")
     return table
 
 
