@@ -28,6 +28,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 
 from langmem_plus.config import MemoryConfig
+from langmem_plus.errors import LangMemPlusError
 from langmem_plus.records import utc_now
 
 logger = logging.getLogger(__name__)
@@ -100,6 +101,14 @@ class Background:
     def failures(self) -> tuple[Failure, ...]:
         """The newest pieces of work that were given up, oldest first."""
         return tuple(self._failures)
+
+    @property
+    def backlog(self) -> tuple[int, float]:
+        """How many pieces of work are due or run now, and for how many seconds the oldest of them has been due."""
+        now = time.monotonic()
+        with self._changed:
+            jobs = [*self._running.values(), *(job for job in self._waiting.values() if job.wanted <= now)]
+        return len(jobs), max((now - job.wanted for job in jobs), default=0.0)
 
     @property
     def failed(self) -> int:
@@ -232,7 +241,7 @@ class Background:
             "memory: background work was given up after %d tries; its turns stay pending in the store: %s",
             job.attempts,
             _describe(error),
-            exc_info=error,
+            exc_info=None if isinstance(error, LangMemPlusError) else error,  # ours say where and what to do
         )
 
     def _drain(self) -> None:

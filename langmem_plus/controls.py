@@ -24,6 +24,7 @@ from langmem_plus.remember.steps import PAGE, Batch, Erase, Namespace, Steps, ge
 from langmem_plus.remember.traces import Traces, exchange_of, says_it
 from langmem_plus.services import Services
 from langmem_plus.shown import shown
+from langmem_plus.telemetry import audit
 
 FORGOT = "its owner asked to forget it"
 CLEARED = "its owner cleared the conversation"
@@ -37,8 +38,9 @@ _COPIES = "copies: exports, backups and what was sent to a model aren't in the s
 # pin
 
 
-def pin_steps(services: Services, scope: Scope, id: str, pinned: bool) -> Steps[MemoryRecord]:
-    """Keep a record from being replaced by a model and from being evicted, or no longer; gives it as it is now.
+def pin_steps(services: Services, scope: Scope, id: str, pinned: bool, *, by: str = "owner") -> Steps[MemoryRecord]:
+    """Keep a record from being replaced by a model and from being evicted, or no longer; gives it as it is now. ``by``
+    is the tool that does so for the owner, as the audit trail names it.
 
     Raises:
         NotFoundError: there is no such record, or it is deleted.
@@ -59,6 +61,7 @@ def pin_steps(services: Services, scope: Scope, id: str, pinned: bool) -> Steps[
         return [] if record.pinned == pinned else [put(namespace, found[0])]
 
     yield from rewrite(namespace, [key], change)
+    audit("pin" if pinned else "unpin", by=by, user_id=scope.user_id, space=scope.space, id=key)
     return found[0]
 
 
@@ -66,10 +69,11 @@ def pin_steps(services: Services, scope: Scope, id: str, pinned: bool) -> Steps[
 
 
 def forget_steps(
-    services: Services, scope: Scope, id: str, reason: str, *, spare_pinned: bool = False
+    services: Services, scope: Scope, id: str, reason: str, *, spare_pinned: bool = False, by: str = "owner"
 ) -> Steps[MemoryRecord]:
     """Retire a record and withhold from recall the turns through which it would come back; summaries lose it. Gives the
-    tombstone; a record that isn't active stays as it is.
+    tombstone; a record that isn't active stays as it is. ``by`` is the tool that does so for the owner, as the audit
+    trail names it.
 
     Raises:
         NotFoundError: there is no such record.
@@ -104,6 +108,7 @@ def forget_steps(
         return [put(namespace, each) for each in changed]
 
     yield from rewrite(namespace, [key, *witnesses, *(summary.id for summary in summaries)], change)
+    audit("forget", by=by, user_id=scope.user_id, space=scope.space, id=key)
     return left
 
 
@@ -133,6 +138,7 @@ def clear_steps(services: Services, scope: Scope, thread_id: str) -> Steps[list[
         return [put(namespace, each) for each in cleared]
 
     yield from rewrite(namespace, [record.id for record in found], change)
+    audit("clear", user_id=scope.user_id, space=scope.space, thread_id=thread_id, records=len(cleared))
     return cleared
 
 
@@ -198,6 +204,7 @@ def erase_steps(services: Services, target: Target) -> Steps[EraseReceipt]:
     receipt.asked = target.asked
     for missed in (_CHECKPOINTS, _COPIES):
         receipt.miss(missed)
+    audit("erase", **target.asked, records=sum(receipt.removed.values()))
     return receipt
 
 

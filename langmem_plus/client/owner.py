@@ -15,6 +15,7 @@ from langmem_plus.errors import ConfigError
 from langmem_plus.records import MemoryRecord, Scope
 from langmem_plus.remember.steps import Steps, arun_steps, run_steps
 from langmem_plus.services import Services
+from langmem_plus.telemetry import audit
 
 if TYPE_CHECKING:
     from langmem_plus.store import MarkdownStore
@@ -140,7 +141,10 @@ class OwnerCalls:
             ConfigError: the store keeps no files.
             StoreError: the archive can't be written.
         """
-        return self._files().export(Scope(user_id).namespace[:2], path)
+        scope = Scope(user_id)
+        report = self._files().export(scope.namespace[:2], path)
+        audit("export", user_id=scope.user_id, records=report.files)
+        return report
 
     async def aexport_user(self, path: str | os.PathLike[str], *, user_id: str) -> ArchiveReport:
         """Write an archive, as `export_user`, in a thread."""
@@ -167,7 +171,10 @@ class OwnerCalls:
 
         store = self._files()
         user_id = user_of(Path(path)) if user_id is None else user_id
-        return store.restore(Scope(user_id).namespace[:2], path)
+        scope = Scope(user_id)
+        report = store.restore(scope.namespace[:2], path)
+        audit("import", user_id=scope.user_id, records=report.written)
+        return report
 
     async def aimport_user(self, path: str | os.PathLike[str], *, user_id: str | None = None) -> ArchiveReport:
         """Take in an archive, as `import_user`, in a thread."""

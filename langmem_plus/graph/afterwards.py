@@ -8,8 +8,9 @@ behind too, so work that is merged, repeated or cut off loses nothing.
 from __future__ import annotations
 
 import asyncio
+import datetime as dt
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -20,10 +21,15 @@ from langgraph.store.base import BaseStore
 from langmem_plus.background import background
 from langmem_plus.graph.halves import Graph, build_remember_graph
 from langmem_plus.labels import decode_label
-from langmem_plus.records import MemoryReport, Scope
+from langmem_plus.records import MemoryReport, Scope, utc_now
 from langmem_plus.services import Services
+from langmem_plus.telemetry import Observed, here, watch, watch_store
 
 logger = logging.getLogger(__name__)
+
+watch("langmem_plus.background.pending", lambda: background.backlog[0])
+watch("langmem_plus.background.age", lambda: background.backlog[1])
+watch("langmem_plus.background.failed", lambda: background.failed)
 
 
 class Afterwards:
@@ -37,6 +43,7 @@ class Afterwards:
         strict = services.config.strict or services.config.background
         self._services = replace(services, config=services.config.replace(strict=strict))
         self._graph = build_remember_graph(self._services, recorded=True)
+        self._done: dict[Hashable, dt.datetime] = {}  # when a namespace was last worked off after work was given up
 
     def submit(self, scope: Scope, store: BaseStore, *, delay: float = 0.0, awaited: bool = True) -> None:
         """Draw facts out soon; returns at once. Calls for one thread that still wait are done together.
@@ -48,8 +55,9 @@ class Afterwards:
             awaited: whether `flush` and the process's exit wait for it.
         """
         key = (id(store), self, scope.namespace, scope.thread_id)
-        work = partial(self._work, scope, store)
+        work = partial(self._work, scope, store, here())
         lane = (id(store), scope.namespace)
+        watch_store(store)
         background.submit(key, work, self._services.config, lane=lane, delay=delay, awaited=awaited)
 
     def expect(self, scope: Scope, store: BaseStore) -> None:
@@ -58,10 +66,22 @@ class Afterwards:
         """
         self.submit(scope, store, delay=self._services.config.abandoned_seconds)
 
-    def _work(self, scope: Scope, store: BaseStore) -> None:
-        if self.run(scope, store):
+    def _work(self, scope: Scope, store: BaseStore, cause: Any) -> None:
+        with Observed("remember", link=cause, content=self._services.config.telemetry_content):
+            left = self.run(scope, store)
+        if background.failed:
+            self._done[id(store), scope.namespace] = utc_now()
+        if left:
             # Whoever works on the rest may be gone without a word; nobody has to wait for that.
             self.submit(scope, store, delay=self._services.config.lease_seconds, awaited=False)
+
+    def failure(self, scope: Scope, store: BaseStore) -> str | None:
+        """Why facts of a namespace's turns weren't drawn out; None where they were, or nobody has given up."""
+        done = self._done.get((id(store), scope.namespace))
+        for failed in reversed(background.failures):
+            if failed.key[0] == id(store) and failed.key[2:3] == (scope.namespace,):
+                return failed.error if done is None or done < failed.at else None
+        return None
 
     def catch_up(self, store: BaseStore) -> bool:
         """Submit every namespace in which an earlier process left turns behind; returns at once.
@@ -72,6 +92,7 @@ class Afterwards:
         pending = getattr(store, "pending", None)
         if not callable(pending):
             return False
+        watch_store(store)
         try:
             scopes = [scope for scope in map(scope_of, pending()) if scope is not None]
         except Exception as error:  # noqa: BLE001 - what is left waits; the first turn in a namespace finds it too

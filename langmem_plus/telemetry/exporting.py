@@ -83,12 +83,12 @@ def _loaded(name: str) -> Any:
 Read = Callable[[], float | None]
 _sources: dict[str, list[Read]] = {}
 _stores: weakref.WeakSet[Any] = weakref.WeakSet()
-# What a store tells of its backlog: the metric → the method, and the field of what it gives.
+# What a store's `backlog` tells: the metric → the field.
 _OF_STORES = {
-    "langmem_plus.turns.pending": ("pending_state", "turns"),
-    "langmem_plus.turns.age": ("pending_state", "oldest"),
-    "langmem_plus.embeddings.pending": ("embedding_state", "waiting"),
-    "langmem_plus.embeddings.age": ("embedding_state", "oldest"),
+    "langmem_plus.turns.pending": "turns",
+    "langmem_plus.turns.age": "turns_oldest",
+    "langmem_plus.embeddings.pending": "texts",
+    "langmem_plus.embeddings.age": "texts_oldest",
 }
 
 
@@ -98,26 +98,25 @@ def watch(name: str, read: Read) -> None:
 
 
 def watch_store(store: Any) -> None:
-    """Let the gauges of the backlog read from a store, as long as it lives; one that tells nothing is left out."""
-    if any(callable(getattr(store, method, None)) for method, _ in _OF_STORES.values()):
+    """Let the gauges read from a store's ``backlog()``, as long as it lives; one that tells nothing is left out."""
+    if callable(getattr(store, "backlog", None)):
         _stores.add(store)
         instruments()
 
 
 def backlog(name: str) -> float | None:
     """What a gauge reads now: the sum over its sources, of ages the highest; None without any."""
-    method, field = _OF_STORES.get(name, ("", ""))
     found = [_ask(read) for read in _sources.get(name, ())]
-    found += [_ask(partial(_field, store, method, field)) for store in list(_stores) if method]
+    field = _OF_STORES.get(name)
+    found += [_ask(partial(_told_by, store, field)) for store in list(_stores) if field]
     known = [number for number in found if number is not None]
     if not known:
         return None
     return max(known) if name.endswith(".age") else sum(known)
 
 
-def _field(store: Any, method: str, field: str) -> float | None:
-    tell = getattr(store, method, None)
-    number: float | None = getattr(tell(), field) if callable(tell) else None
+def _told_by(store: Any, field: str) -> float | None:
+    number: float | None = getattr(store.backlog(), field)
     return number
 
 

@@ -190,7 +190,7 @@ def delete_steps(call: Call, id: str) -> Steps[str]:
     repeated = call.id is not None and record.status == "deleted" and record.metadata.get("reason") == reason
     if not repeated:
         _check(record, id)
-        yield from forget_steps(call.services, call.scope, id, reason, spare_pinned=True)
+        yield from forget_steps(call.services, call.scope, id, reason, spare_pinned=True, by=call.tool)
     return f"deleted memory {id}"
 
 
@@ -202,7 +202,7 @@ def pin_or_unpin_steps(call: Call, id: str, *, pinned: bool) -> Steps[str]:
     """
     _, record = yield from _find(call, id)
     _check(record, id, is_changed=False)
-    yield from pin_steps(call.services, call.scope, id, pinned)
+    yield from pin_steps(call.services, call.scope, id, pinned, by=call.tool)
     return f"{'pinned' if pinned else 'unpinned'} memory {id}"
 
 

@@ -25,6 +25,23 @@ Settled = Callable[[Callable[[], T]], T]
 
 
 @dataclass(frozen=True)
+class Backlog:
+    """What waits to be done.
+
+    Attributes:
+        turns: turns whose facts haven't been drawn out, in all namespaces.
+        turns_oldest: seconds for which the oldest of them has waited; None where none does.
+        texts: texts without a vector, in the namespaces that are open.
+        texts_oldest: seconds since the oldest item among these was written; None where none waits.
+    """
+
+    turns: int = 0
+    turns_oldest: float | None = None
+    texts: int = 0
+    texts_oldest: float | None = None
+
+
+@dataclass(frozen=True)
 class EmbeddingState:
     """How the embedder does.
 

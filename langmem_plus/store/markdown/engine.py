@@ -20,9 +20,10 @@ from langmem_plus.config import MemoryConfig
 from langmem_plus.errors import StoreError
 from langmem_plus.store.batches import Batch, ExactSearchOp, list_namespaces
 from langmem_plus.store.embedding import Needs, TextEmbedder, Vectors
+from langmem_plus.store.markdown import pending
 from langmem_plus.store.markdown.approximate import Approximate
 from langmem_plus.store.markdown.backfill import Backfill
-from langmem_plus.store.markdown.backlog import EmbeddingState, find_needs, measure, wants
+from langmem_plus.store.markdown.backlog import Backlog, EmbeddingState, find_needs, measure, wants
 from langmem_plus.store.markdown.bits_backfill import BitsBackfill
 from langmem_plus.store.markdown.companions import Companions
 from langmem_plus.store.markdown.expiring import Expiry, is_immortal
@@ -148,6 +149,14 @@ class Engine:
         failed, p95 = (timed.failed, timed.p95()) if timed else (0, None)
         state = (embedder.model, breaker.failures, breaker.resting(), len(embedder.refused), waiting, texts)
         return EmbeddingState(*state, oldest, failed, p95, running)
+
+    def backlog(self) -> Backlog:
+        """What waits to be done, without opening anything."""
+        embedder, turns = self.embedder, pending.measure(self._layout)
+        if embedder is None:
+            return Backlog(*turns)
+        _, waiting, oldest = self.settled(lambda: measure(self.rooms.opened(), embedder))
+        return Backlog(*turns, waiting, oldest)
 
     def stop(self) -> None:
         """End what goes on in the background."""

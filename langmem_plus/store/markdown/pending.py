@@ -37,7 +37,7 @@ def mark(layout: Layout, namespace: Namespace, keys: Iterable[str]) -> None:
     for key in keys:
         marker = folder / _name(key)
         if _read(marker) is None:
-            _write(marker, {"namespace": namespace, "key": key, "until": 0})
+            _write(marker, {"namespace": namespace, "key": key, "until": 0, "since": time.time()})
 
 
 def unmark(layout: Layout, namespace: Namespace, keys: Iterable[str]) -> None:
@@ -71,6 +71,14 @@ def namespaces(layout: Layout) -> list[Namespace]:
         if content:
             found.add(tuple(content["namespace"]))
     return sorted(found)
+
+
+def measure(layout: Layout) -> tuple[int, float | None]:
+    """How many turns wait in all namespaces, and the seconds for which the oldest has; None where none does."""
+    markers = [marker for folder in _listed(layout.pending) for marker in _listed(folder)]
+    since = [content.get("since", 0.0) for content in map(_read, markers) if content]
+    known = [moment for moment in since if moment]  # markers of earlier versions don't tell
+    return len(since), max(time.time() - min(known), 0.0) if known else None
 
 
 def claim(layout: Layout, namespace: Namespace, keys: Iterable[str], seconds: float, owner: Owner) -> set[str]:

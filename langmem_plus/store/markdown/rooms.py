@@ -63,6 +63,11 @@ class Rooms:
             self._used(room)
             return room
 
+    def opened(self) -> list[OpenNamespace]:
+        """The namespaces whose databases are open now."""
+        with self._lock:
+            return list(self._recent.values())
+
     def _used(self, room: OpenNamespace) -> None:
         """Note that a namespace is in use. Beyond the limit, the one that was used longest ago is closed, unless
         another thread is busy with it.

@@ -33,7 +33,7 @@ from langmem_plus.store.batches import ExactSearchOp, read_batch
 from langmem_plus.store.embedding import Vectors
 from langmem_plus.store.markdown import archive, pending
 from langmem_plus.store.markdown.archive import ArchiveReport
-from langmem_plus.store.markdown.backlog import EmbeddingState, embed_backlog
+from langmem_plus.store.markdown.backlog import Backlog, EmbeddingState, embed_backlog
 from langmem_plus.store.markdown.engine import Engine, Expected
 from langmem_plus.store.markdown.erase import erase
 from langmem_plus.store.markdown.expiring import Expiry
@@ -346,6 +346,10 @@ class MarkdownStore(BaseStore):
     async def aembed_waiting(self) -> int:
         """As `embed_waiting`, in a thread."""
         return await asyncio.to_thread(self.embed_waiting)
+
+    def backlog(self) -> Backlog:
+        """What waits to be done: what telemetry tells. Nothing is opened for it."""
+        return self._engine.backlog()
 
     def embedding_state(self) -> EmbeddingState:
         """How the embedder does, and how much waits for it."""
