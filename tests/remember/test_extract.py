@@ -12,17 +12,25 @@ from langgraph.store.memory import InMemoryStore
 from langmem_plus.config import MemoryConfig
 from langmem_plus.errors import ConfigError, ModelTimeoutError
 from langmem_plus.fence import fence
-from langmem_plus.prompts import ExtractedFact, ExtractedFacts
+from langmem_plus.prompts import ExtractedFact, ExtractedFacts, PlacedFacts
 from langmem_plus.records import Fact, MemoryRecord, Scope
+from langmem_plus.remember.combine import read_answer
 from langmem_plus.remember.decide import FORGET
 from langmem_plus.remember.extract import aextract, extract, extract_node
 from langmem_plus.remember.facts import facts_by_answer, facts_by_rules
 from langmem_plus.services import Services
 from langmem_plus.testing import ScriptedChatModel
 
+COMBINE = False  # set by `way`
 NOW = dt.datetime(2024, 5, 1, tzinfo=dt.UTC)
 SCOPE = Scope("alice", thread_id="t1")
 CONFIG = MemoryConfig()
+
+
+@pytest.fixture(autouse=True)
+def asked(request: pytest.FixtureRequest, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each test runs with a model that is asked for facts alone, and with one that is asked for everything."""
+    monkeypatch.setattr(request.module, "COMBINE", way == "together")
 
 
 class ClaimingStore(InMemoryStore):
@@ -59,8 +67,12 @@ def turn(text: str, number: int = 1, **fields: object) -> MemoryRecord:
 
 
 def memory(*turns: MemoryRecord, model: ScriptedChatModel | None = None, **settings: object) -> Services:
-    """A store that claims, with these turns in it."""
+    """A store that claims, with these turns in it, and something known where a model is to be asked for everything."""
     store = ClaimingStore()
+    if COMBINE and model is not None:
+        settings = {"combine": True, "turns_per_call": 1, **settings}
+        known = MemoryRecord(id="known", text="The user likes boats and films.", user_id="alice")
+        store.put(SCOPE.namespace, known.id, known.to_value())
     for each in turns:
         store.put(SCOPE.namespace, each.id, each.to_value())
     return Services(config=MemoryConfig(**settings), store=store, model=model, clock=lambda: NOW + dt.timedelta(days=1))
@@ -73,7 +85,16 @@ def said(*texts: str, **fields: object) -> ExtractedFacts:
 
 def drawn(text: str, answer: ExtractedFacts, **settings: object) -> list[Fact]:
     """The facts that are left of a model's answer."""
-    return facts_by_answer(turn(text), answer, MemoryConfig(**settings))[0]
+    return kept(turn(text), answer, MemoryConfig(**settings))[0]
+
+
+def kept(said_in: MemoryRecord, answer: ExtractedFacts, config: MemoryConfig = CONFIG) -> tuple[list[Fact], list[str]]:
+    """The facts that are left of a model's answer, and what was dropped."""
+    if not COMBINE:
+        return facts_by_answer(said_in, answer, config)
+    one = PlacedFacts.model_validate(answer.model_dump())
+    found, _ = read_answer([said_in], [], one, config)[said_in.id]
+    return found.facts, [warning.split(": ", 1)[1][1:-1] for warning in found.warnings]
 
 
 # by rules
@@ -133,14 +154,14 @@ def test_facts_without_support_are_dropped_and_reported() -> None:
         ("我妻子叫安娜", "The user's wife is named Anna."),
         ("I live in Lyon", "Der Nutzer antwortet auf Mails immer erst am Abend."),
     ]:
-        facts, dropped = facts_by_answer(turn(text), said(invented), CONFIG)
+        facts, dropped = kept(turn(text), said(invented))
         assert (facts, dropped) == ([], [invented]), invented
 
 
 def test_a_named_speaker_supports_facts_about_herself() -> None:
     """The prompt asks for the name, so it isn't invented."""
     named = turn("I like tea", metadata={"name": "Caroline"})
-    assert len(facts_by_answer(named, said("Caroline likes tea."), CONFIG)[0]) == 1
+    assert len(kept(named, said("Caroline likes tea."))[0]) == 1
 
 
 def test_a_models_facts_are_few_and_different() -> None:
@@ -168,7 +189,7 @@ def test_the_model_reads_only_the_users_new_words() -> None:
     assert "2024-05-01" in asked
     assert "whisky" not in model.calls[0].text
     assert "secret" not in model.calls[0].text
-    assert "Anne" in model.calls[0].messages[0].text
+    assert "Anne" in model.calls[0].messages[-1 if COMBINE else 0].text
 
 
 def test_a_turn_without_words_asks_no_model() -> None:
