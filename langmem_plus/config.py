@@ -394,7 +394,9 @@ def _explain(error: ValidationError) -> str:
     for problem in error.errors():
         name = ".".join(map(str, problem["loc"]))
         if problem["type"] == "extra_forbidden":
-            lines.append(f"{name} is not a setting; `langmem-plus config` lists them all.")
+            near = difflib.get_close_matches(name, MemoryConfig.model_fields, 1)
+            remedy = f"did you mean {near[0]}?" if near else "`langmem-plus config` lists them all."
+            lines.append(f"{name} is not a setting; {remedy}")
         else:
             lines.append(f"{name}={shown(problem['input'])}: {problem['msg']}.")
     return " ".join(lines)

@@ -207,7 +207,13 @@ def as_context(documents: Sequence[Document]) -> str:
     >>> tea = Document("I like tea.", metadata={"role": "user", "time": "2026-05-01T00:00:00.000000Z"})
     >>> as_context([tea]).splitlines()[-2:]
     ['[user] I like tea. (2026-05-01)', '</memory_context>']
+
+    Raises:
+        InvalidValueError: something isn't a document.
     """
+    for document in documents if isinstance(documents, Sequence) else [documents]:
+        if not isinstance(document, Document):
+            raise InvalidValueError(f"{shown(document)} isn't a document: give the list that a retriever gives.")
     return fence("\n".join(map(_line, documents))) if documents else ""
 
 

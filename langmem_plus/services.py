@@ -10,6 +10,7 @@ import asyncio
 import dataclasses
 import datetime as dt
 import logging
+import os
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
@@ -37,6 +38,7 @@ __all__ = [
     "Documents",
     "Reranker",
     "Services",
+    "Step",
     "Template",
     "Update",
     "current_runtime",
@@ -94,8 +96,9 @@ class Services:
 
     def __post_init__(self) -> None:
         if self.store is not None and not isinstance(self.store, BaseStore):
+            path = self.store if isinstance(self.store, str | os.PathLike) else "./memory_db"
             raise ConfigError(
-                f"store is {self.store!r}: pass a LangGraph store, such as MarkdownStore({str(self.store)!r})."
+                f"store is {shown(self.store)}: pass a LangGraph store, such as MarkdownStore({str(path)!r})."
             )
 
     def find_store(self) -> BaseStore:
@@ -214,7 +217,7 @@ def stage(
     run: Callable[[MemoryState, RunnableConfig], Update],
     arun: Callable[[MemoryState, RunnableConfig], Awaitable[Update]],
     fallback: Update | None = None,
-) -> Runnable[MemoryState, Update]:
+) -> Step:
     """A graph node from a stage's two functions.
 
     The stage's own ``memory_report`` (a `MemoryReport`) is merged into the run's, with its milliseconds and what the
@@ -266,7 +269,7 @@ def stage(
             tell(seen, state, update, config)
             return finish(state, update, started, uses, seen)
 
-    return _Stage(name, sync_node, async_node)
+    return Step(name, sync_node, async_node)
 
 
 def _cost(name: str, uses: list[ModelUse]) -> dict[str, int]:
@@ -277,11 +280,13 @@ def _cost(name: str, uses: list[ModelUse]) -> dict[str, int]:
     return {f"{name}_calls": len(uses), f"{name}_input_tokens": read, f"{name}_output_tokens": written}
 
 
-class _Stage(Runnable[MemoryState, Update]):
-    """Two functions as a runnable. A graph gives each of its nodes a run of its own, in traces, too: the second one
-    that a `RunnableLambda` adds below it would cost as much as a stage's work. Where something else calls it, which is
-    traced, it is a run of its own.
+class Step(Runnable[MemoryState, Update]):
+    """Two functions, ``run`` and ``arun``, as a runnable. A graph gives each of its nodes a run of its own, in traces,
+    too: the second one that a `RunnableLambda` adds below it would cost as much as a stage's work. Where something else
+    calls it, which is traced, it is a run of its own.
     """
+
+    name: str
 
     def __init__(
         self,
@@ -290,25 +295,27 @@ class _Stage(Runnable[MemoryState, Update]):
         arun: Callable[[MemoryState, RunnableConfig], Awaitable[Update]],
     ) -> None:
         self.name = name
-        self._run: Any = run
-        self._arun: Any = arun
+        self.run, self.arun = run, arun
 
     def invoke(self, input: MemoryState, config: RunnableConfig | None = None, **kwargs: Any) -> Update:
         """Run the stage on a state; what it calls has the config, too."""
         settled = ensure_config(config)
         if self._has_a_run(settled):
             with set_config_context(settled) as context:
-                update: Update = context.run(self._run, input, settled)
-                return update
-        return self._call_with_config(self._run, input, settled)
+                return context.run(self.run, input, settled)
+        run: Any = self.run
+        found: Update = self._call_with_config(run, input, settled)
+        return found
 
     async def ainvoke(self, input: MemoryState, config: RunnableConfig | None = None, **kwargs: Any) -> Update:
         """As `invoke`."""
         settled = ensure_config(config)
         if self._has_a_run(settled):
             with set_config_context(settled) as context:
-                return await asyncio.create_task(_awaited(self._arun(input, settled)), context=context)
-        return await self._acall_with_config(self._arun, input, settled)
+                return await asyncio.create_task(_awaited(self.arun(input, settled)), context=context)
+        arun: Any = self.arun
+        found: Update = await self._acall_with_config(arun, input, settled)
+        return found
 
     def _has_a_run(self, config: RunnableConfig) -> bool:
         """Whether the caller is a graph whose node this is, or nobody follows what is called."""

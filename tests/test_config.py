@@ -151,9 +151,11 @@ class TestKnobs:
             MemoryConfig(**{name: value})
 
     def test_an_unknown_knob_is_an_error(self) -> None:
-        """A misspelt name is refused, and the message says where the right ones are."""
-        with pytest.raises(ConfigError, match=r"topk is not a setting.*langmem-plus"):
+        """A misspelt name is refused, and the message says which one was meant, or where the right ones are."""
+        with pytest.raises(ConfigError, match=r"topk is not a setting; did you mean top_k\?"):
             MemoryConfig(topk=5)
+        with pytest.raises(ConfigError, match=r"xyzzy is not a setting.*langmem-plus config"):
+            MemoryConfig(xyzzy=5)
 
     def test_every_mistake_is_named_at_once(self) -> None:
         """One error lists all that is wrong."""

@@ -18,6 +18,7 @@ from collections.abc import Sequence
 
 from langchain_core.messages import BaseMessage
 
+from langmem_plus.errors import InvalidValueError
 from langmem_plus.recall.answerable import SEARCHED
 from langmem_plus.recall.filters import Filter, RecordFilter, read_filter
 from langmem_plus.recall.inject import apply_context, build_context, clip_tail, inject_node, strip_context
@@ -28,6 +29,7 @@ from langmem_plus.recall.retrieve import aretrieve, read_item, retrieve_node
 from langmem_plus.recall.retrieve import retrieve as _retrieve
 from langmem_plus.records import MemoryHit, MemoryReport, Scope
 from langmem_plus.services import Services
+from langmem_plus.shown import shown
 
 __all__ = [
     "Filter",
@@ -50,6 +52,9 @@ __all__ = [
 ]
 
 
+NOTHING_ASKED = MemoryReport(reason="the query has no words")
+
+
 def recall(
     services: Services,
     scope: Scope,
@@ -65,16 +70,19 @@ def recall(
     Args:
         services: the settings, the store, the reranker and the clock.
         scope: whose memory; its space and ``global`` are searched.
-        query: the words to search by.
+        query: the words to search by; nothing answers a blank one.
         k: how many at most; None takes ``top_k``.
         messages: messages that the caller sees anyway; turns made of them are left out.
         filter: what they must meet, as `filters` says; it is exact, however rare what it asks for is.
 
     Raises:
-        InvalidValueError: the filter can't be read; nothing was searched.
+        InvalidValueError: the query is no text, or the filter can't be read; nothing was searched.
     """
+    chosen_by = read_filter(filter)
+    if not _has_words(query):
+        return [], NOTHING_ASKED.model_copy(deep=True)
     hits, report = _retrieve(
-        services, scope, query, limit=_candidates(services, k), messages=messages, filter=read_filter(filter)
+        services, scope, query, limit=_candidates(services, k), messages=messages, filter=chosen_by
     )
     ranked, reranked = rerank_with(services, query, hits, least=SEARCHED)
     chosen, selected = select(ranked, services.config, k, documents_apart=False)
@@ -92,13 +100,22 @@ async def arecall(
     filter: Filter | RecordFilter | None = None,
 ) -> tuple[list[MemoryHit], MemoryReport]:
     """As `recall`."""
+    chosen_by = read_filter(filter)
+    if not _has_words(query):
+        return [], NOTHING_ASKED.model_copy(deep=True)
     hits, report = await aretrieve(
-        services, scope, query, limit=_candidates(services, k), messages=messages, filter=read_filter(filter)
+        services, scope, query, limit=_candidates(services, k), messages=messages, filter=chosen_by
     )
     ranked, reranked = await arerank_with(services, query, hits, least=SEARCHED)
     chosen, selected = select(ranked, services.config, k, documents_apart=False)
     selected.warnings += await akeep_scores(services, chosen)
     return chosen, report.merge(reranked).merge(selected)
+
+
+def _has_words(query: str) -> bool:
+    if not isinstance(query, str):
+        raise InvalidValueError(f"the query is {shown(query)}: give a question or words, as a text.")
+    return bool(query.strip())
 
 
 def _candidates(services: Services, k: int | None) -> int:

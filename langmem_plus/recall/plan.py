@@ -119,6 +119,9 @@ def plan_node(services: Services) -> Runnable[MemoryState, Update]:
 
     def run(state: MemoryState, config: RunnableConfig) -> Update:
         incognito = services.is_incognito(config)
+        if services.config.enabled and not incognito:  # small talk, too, tells what is missing
+            services.find_scope(config)
+            services.find_store()
         chosen = plan_messages(state.get("messages") or [], services.config, incognito=incognito)
         report = MemoryReport(strategy=chosen.strategy, reason=chosen.reason)
         return {"memory_plan": chosen, "memory_report": report}

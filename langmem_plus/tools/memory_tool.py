@@ -26,11 +26,10 @@ from langmem_plus.errors import (
     PinnedError,
 )
 from langmem_plus.graph import make_services
-from langmem_plus.labels import decode_label, fill_template
+from langmem_plus.labels import decode_label, fill_template, read_template
 from langmem_plus.records import Scope
 from langmem_plus.remember.steps import Steps, arun_steps, run_steps
 from langmem_plus.services import Services, current_runtime, find_identity
-from langmem_plus.shown import shown
 from langmem_plus.tokens import aprepare
 
 logger = logging.getLogger(__name__)
@@ -139,19 +138,10 @@ def tool_services(namespace: Namespace, store: BaseStore | None, config: MemoryC
     Raises:
         ConfigError: the namespace isn't one, or a setting names something that can't be built.
     """
-    scope = (namespace,) if isinstance(namespace, str) else namespace
+    # langmem takes one label, too; without a field it would be one room for all users.
+    scope = (namespace,) if isinstance(namespace, str) and "{" in namespace else namespace
     if scope is not None and not isinstance(scope, Scope):
-        labels = list(scope) if isinstance(scope, Sequence) else []
-        if not labels or not all(isinstance(label, str) and label for label in labels):
-            raise ConfigError(
-                f'namespace is {shown(namespace)}: give labels such as ("memories", "{{user_id}}"), a Scope, or None.'
-            )
-        if any(mark in label for label in labels for mark in ".\0"):
-            raise ConfigError(
-                f"namespace is {shown(namespace)}: LangGraph allows no dot in a label. Write a field in braces, such "
-                "as {user_id}: what fills it may be any text."
-            )
-        scope = tuple(labels)
+        scope = read_template("namespace", scope)
     return make_services(store=store, config=config, scope=scope)
 
 

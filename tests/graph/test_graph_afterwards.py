@@ -288,6 +288,19 @@ class AsyncOnly(InMemoryStore):
         return InMemoryStore.batch(self, ops)
 
 
+def test_a_failure_is_told_in_the_next_report(store, config, run_config, records):
+    """What the background gave up stands in the reports of later runs, until it is made up for."""
+    model = ScriptedChatModel([ConnectionError("no route"), ConnectionError("no route"), facts("The user likes tea")])
+    graph = create_memory_graph(ScriptedChatModel(["Hello!"] * 3), store=store, model=model, config=config)
+    assert graph.invoke(say("I like tea"), run_config())["memory_report"]["warnings"] == []
+    assert background.flush(PATIENCE)
+    told = graph.invoke(say("hello"), run_config())["memory_report"]
+    assert told["counts"]["remember_failed"] == 1
+    assert any("no route" in warning for warning in told["warnings"])
+    assert [record.text for record in records(store, role="memory")] == ["The user likes tea"]
+    assert graph.invoke(say("thanks"), run_config())["memory_report"]["warnings"] == []
+
+
 def test_closing_the_store_waits(tmp_path, config, run_config):
     """Who leaves `with MarkdownStore(...)` has the facts of what was said, and nobody writes into the folder then."""
     gate = Gate("The user's wife is called Anne")

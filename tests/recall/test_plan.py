@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langgraph.store.memory import InMemoryStore
 
 from langmem_plus.config import MemoryConfig
 from langmem_plus.recall.plan import plan, plan_messages, plan_node
-from langmem_plus.records import Plan
+from langmem_plus.records import Plan, Scope
 from langmem_plus.services import Services
 
 CONFIG = MemoryConfig()
@@ -203,7 +204,7 @@ def test_incognito_may_be_the_default() -> None:
 
 async def test_the_node_writes_the_plan_and_its_reason() -> None:
     """Sync and async alike."""
-    node = plan_node(Services())
+    node = plan_node(Services(store=InMemoryStore(), scope=Scope("alice")))
     state = {"messages": [HumanMessage("where do I live?")]}
     update = node.invoke(state)
     assert update["memory_plan"].strategy == update["memory_report"]["strategy"] == "memory"

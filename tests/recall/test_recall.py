@@ -16,6 +16,7 @@ from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 
 from langmem_plus.config import MemoryConfig
+from langmem_plus.errors import MissingIdentityError, MissingStoreError
 from langmem_plus.prompts import CONTEXT_OPEN
 from langmem_plus.recall import arecall, inject_node, mmr_node, plan_node, recall, rerank_node, retrieve_node
 from langmem_plus.records import MemoryRecord, Scope, summary_key
@@ -143,13 +144,24 @@ def test_the_same_question_gives_the_same_bytes(store: BaseStore) -> None:
 
 
 @pytest.mark.usefixtures("facts")
-@pytest.mark.parametrize(("text", "run"), [("thanks!", {}), ("where do I live?", {"incognito": True})])
-def test_small_talk_and_incognito_ask_no_store(text: str, run: dict[str, Any]) -> None:
+def test_an_incognito_session_asks_no_store() -> None:
     """Not even one that isn't there."""
-    config = {"configurable": {**RUN["configurable"], **run}}
-    output = graph(Services()).invoke({"messages": [HumanMessage(text)]}, config)
+    config = {"configurable": {**RUN["configurable"], "incognito": True}}
+    output = graph(Services()).invoke({"messages": [HumanMessage("where do I live?")]}, config)
     assert (output["memory_context"], output["memory_hits"]) == ("", [])
     assert output["memory_report"]["warnings"] == []
+
+
+def test_small_talk_recalls_nothing_but_tells_what_is_missing(store: BaseStore, put: Put) -> None:
+    """A graph without a store, or a run without a user, doesn't pass for one that works because somebody says hello."""
+    put("The user says thanks a lot.")
+    said = {"messages": [HumanMessage("thanks!")]}
+    output = graph(services(store)).invoke(said, RUN)
+    assert (output["memory_context"], output["memory_hits"]) == ("", [])
+    with pytest.raises(MissingStoreError):
+        graph(Services()).invoke(said, RUN)
+    with pytest.raises(MissingIdentityError):
+        graph(services(store)).invoke(said, {"configurable": {"thread_id": "now"}})
 
 
 def test_a_tail_gets_the_summary_alone(store: BaseStore, put: Put, scope: Scope) -> None:
