@@ -10,7 +10,7 @@ import time
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from filelock import FileLock
@@ -73,7 +73,6 @@ class Engine:
         self._embeddings = None
         if given is None and embeddings is not None:
             self._embeddings = DocumentEmbeddings(embeddings, self.catalog, encoder, counter(config))
-        self._vectors: Vectors | None = None
         self._start_over()
 
     def _start_over(self) -> None:
@@ -81,17 +80,15 @@ class Engine:
         self._looking = threading.Lock()
         self._looked, self._generation = -float("inf"), -1
         self._stop = threading.Event()
-        self._thread: threading.Thread | None = None
-        self._ended = weakref.finalize(self, _end, self._stop, [])
-        self._ended.atexit = True
+        self._open_parts = OpenParts()
+        self._ended = weakref.finalize(self, _end, self._stop, self._open_parts)
 
     @contextmanager
     def _own(self) -> Iterator[None]:
         """The state of this process."""
         if self._pid != os.getpid():
-            if self._vectors is not None:
-                self._vectors.leave_to_parent()
-                self._vectors = None
+            if self._open_parts.vectors is not None:
+                self._open_parts.vectors.leave_to_parent()
             self._start_over()
         with self._lock:
             yield
@@ -102,9 +99,10 @@ class Engine:
     def vectors(self) -> Vectors | None:
         """The leg by meaning, opened at its first use; None where there is no embedder."""
         with self._own():
-            if self._vectors is None and (self._given is not None or self._embeddings is not None):
-                self._vectors = Vectors(self.catalog, self._open(), self._encoder, self._config)
-            return self._vectors
+            parts = self._open_parts
+            if parts.vectors is None and (self._given is not None or self._embeddings is not None):
+                parts.vectors = Vectors(self.catalog, self._open(), self._encoder, self._config)
+            return parts.vectors
 
     def _open(self) -> Opened:
         if self._given is not None:
@@ -189,7 +187,7 @@ class Engine:
         vectors = self.vectors
         with self._own():
             generation = self.catalog.generation
-            busy = self._thread is not None and self._thread.is_alive()
+            busy = self._open_parts.thread is not None and self._open_parts.thread.is_alive()
             fills = vectors is not None and generation != self._generation and not vectors.breaker.resting()
             if busy or self._stop.is_set() or not (fills or read):
                 return
@@ -199,9 +197,7 @@ class Engine:
                 return
             name = "langmem-plus-documents"
             thread = threading.Thread(target=self._work, args=(vectors,), kwargs={"read": read}, name=name, daemon=True)
-            self._ended.detach()
-            self._ended = weakref.finalize(self, _end, self._stop, [thread])
-            self._thread = thread
+            self._open_parts.thread = thread
             thread.start()
 
     def _work(self, vectors: Vectors | None, *, read: bool) -> None:
@@ -225,13 +221,14 @@ class Engine:
 
     # finding
 
-    def find(self, query: str, limit: int, owner: tuple[str, str]) -> tuple[list[MemoryHit], list[str]]:
+    def find(self, query: str, limit: int, owner: tuple[str, str], name: str = "") -> tuple[list[MemoryHit], list[str]]:
         """The candidates for a query, best first, by words and by meaning, and warnings.
 
         Args:
             query: a question, or words.
             limit: how many at most.
             owner: whose recall it is: user and space.
+            name: stands before the paths, where there is one.
         """
         warnings = self.refresh()
         terms = terms_of(query)
@@ -245,6 +242,8 @@ class Engine:
         held, total = self.catalog.held(terms)
         rarity = rarities(terms, held, total)
         best = fused(pieces, by_words, nearest, cosines, rarity, self._config)[:limit]
+        if name:
+            best = [(replace(piece, path=f"{name}/{piece.path}"), scores) for piece, scores in best]
         size = self._config.document_excerpt_bytes
         hits = [as_hit(piece, scores, rarity, size, owner) for piece, scores in best]
         self._add_bits([piece.key for piece, _ in best], hits)
@@ -271,25 +270,33 @@ class Engine:
     def close(self) -> None:
         """End what runs in the background, and let go of all files."""
         with self._own():
-            self._stop.set()
-            thread = self._thread
-        if thread is not None and thread is not threading.current_thread():
-            thread.join(_STOP_SECONDS)
+            stop, parts = self._stop, self._open_parts
+        self._ended.detach()
+        _end(stop, parts)
         with self._own():
-            if self._vectors is not None:
-                self._vectors.close()
-                self._vectors = None
             self.catalog.close()
-            self._ended.detach()
             self._start_over()
 
 
-def _end(stop: threading.Event, threads: list[threading.Thread]) -> None:
-    """Nobody has the engine any more, or the process ends."""
+@dataclass
+class OpenParts:
+    """What is let go of when the engine is closed, nobody has it any more, or the process ends.
+
+    Attributes:
+        thread: works in the background.
+        vectors: are open.
+    """
+
+    thread: threading.Thread | None = None
+    vectors: Vectors | None = None
+
+
+def _end(stop: threading.Event, parts: OpenParts) -> None:
     stop.set()
-    for thread in threads:
-        if thread is not threading.current_thread():
-            thread.join(_STOP_SECONDS)
+    if parts.thread is not None and parts.thread is not threading.current_thread():
+        parts.thread.join(_STOP_SECONDS)
+    if parts.vectors is not None:
+        parts.vectors.close()
 
 
 def index_name(folder: Path) -> str:

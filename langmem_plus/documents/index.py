@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeAlias
@@ -51,6 +52,7 @@ class DocumentIndex:
 
     Args:
         folder: where the documents are. Links in it aren't followed, and nothing outside of it is read.
+        name: stands before the paths of what is found and listed, to tell several folders apart.
         user_id: whose knowledge it is; None for everybody's.
         space: the space whose knowledge it is; None, or ``"global"``, for every space.
         vectorstore: any LangChain vector store; it embeds by itself. None takes Chroma (``langmem-plus[chroma]``), in
@@ -69,6 +71,7 @@ class DocumentIndex:
         self,
         folder: str | os.PathLike[str],
         *,
+        name: str | None = None,
         user_id: str | None = None,
         space: str | None = None,
         vectorstore: VectorStore | None = None,
@@ -78,7 +81,7 @@ class DocumentIndex:
         config: MemoryConfig | None = None,
     ) -> None:
         self.config = config = _checked(MemoryConfig.of(config), vectorstore, embeddings)
-        self.folder, self.user_id, self.space = _checked_folder(folder), user_id, space
+        self.folder, self.name, self.user_id, self.space = _checked_folder(folder), name or "", user_id, space
         place = config.memory_path / ".index" / index_name(self.folder) if path is None else Path(path)
         self.path = Path(os.path.realpath(place.expanduser()))
         encoder = make_token_encoder(config)
@@ -144,21 +147,22 @@ class DocumentIndex:
             k: how many at most; None takes ``top_k``.
         """
         limit = self.config.top_k if k is None else k
-        hits, _ = self._engine.find(query, _candidates(limit), self._owner())
+        hits, _ = self._find(query, _candidates(limit), self._owner())
         ranked, _ = rerank_with(self._services, query, hits, least=SEARCHED)
         return select(ranked, self.config, limit)[0]
 
     async def asearch(self, query: str, k: int | None = None) -> Hits:
         """As `search`."""
         limit = self.config.top_k if k is None else k
-        hits, _ = await asyncio.to_thread(self._engine.find, query, _candidates(limit), self._owner())
+        hits, _ = await asyncio.to_thread(self._find, query, _candidates(limit), self._owner())
         ranked, _ = await arerank_with(self._services, query, hits, least=SEARCHED)
         return select(ranked, self.config, limit)[0]
 
     def list(self) -> Documents:
         """The documents, by their paths."""
         self._engine.refresh()
-        return self._engine.catalog.documents()
+        found = self._engine.catalog.documents()
+        return [replace(each, path=f"{self.name}/{each.path}") for each in found] if self.name else found
 
     async def alist(self) -> Documents:
         """As `list`."""
@@ -175,7 +179,7 @@ class DocumentIndex:
         """The candidates of a recall, unranked, and warnings; none for those whose knowledge it isn't."""
         if not self.serves(scope):
             return [], []
-        return self._engine.find(query, min(limit, _candidates(self.config.top_k)), (scope.user_id, scope.space))
+        return self._find(query, min(limit, _candidates(self.config.top_k)), (scope.user_id, scope.space))
 
     async def afind(self, scope: Scope, query: str, limit: int) -> Found:
         """As `find`."""
@@ -190,6 +194,9 @@ class DocumentIndex:
     async def aclose(self) -> None:
         """As `close`."""
         await asyncio.to_thread(self.close)
+
+    def _find(self, query: str, limit: int, owner: tuple[str, str]) -> Found:
+        return self._engine.find(query, limit, owner, self.name)
 
     def _owner(self) -> tuple[str, str]:
         return self.user_id or "", self.space or GLOBAL_SPACE

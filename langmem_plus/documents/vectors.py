@@ -10,6 +10,7 @@ import contextlib
 import hashlib
 import logging
 import os
+import secrets
 import shutil
 import socket
 import threading
@@ -36,6 +37,7 @@ from langmem_plus.tokens import counter
 logger = logging.getLogger(__name__)
 
 GIVEN = "given"
+_CHROMA = "chroma-{}"
 # A vector store that holds other texts, too, is asked for so many times as many, so often.
 _GROWTH, _ROUNDS = 4, 3
 _CHECKED = 1000  # ids that a vector store is asked for, or told to drop, at a time
@@ -98,45 +100,65 @@ def _in_memory(embeddings: DocumentEmbeddings) -> Opened:
 
 
 def _open_chroma(folder: Path, embeddings: DocumentEmbeddings, url: str | None) -> Opened:
-    lock = FileLock(folder / "chroma.lock")
-    if url is None:
-        lock.acquire(timeout=0)
+    if url is not None:
+        client = _server(url)
+        store, held = _collection(client, folder, embeddings, url)
+        return Opened(store, held, close=client.close, things=(client, store))
+    lock, mark = FileLock(folder / "chroma.lock"), folder / "chroma.open"
+    lock.acquire(timeout=0)
     try:
-        client = _client(folder, url)
+        if mark.exists():  # whoever had it open crashed, and may have left it so that it takes this process down, too
+            _start_over(folder, "it wasn't closed")
+        mark.touch()
         try:
+            client = _embedded(folder)
             store, held = _collection(client, folder, embeddings, url)
-        except Exception as error:
-            if url is not None:
+        except BaseException as error:  # Chroma's panics are no exceptions
+            if isinstance(error, KeyboardInterrupt | SystemExit):
                 raise
-            logger.warning("the documents' Chroma folder below %r is broken (%s) and is filled again", folder, error)
-            client.close()
-            shutil.rmtree(folder / "chroma")
-            client = _client(folder, url)
+            _start_over(folder, str(error))
+            client = _embedded(folder)
             store, held = _collection(client, folder, embeddings, url)
     except BaseException:
+        mark.unlink(missing_ok=True)
         lock.release()
         raise
 
     def close() -> None:
         with contextlib.suppress(Exception):
             client.close()
+        mark.unlink(missing_ok=True)
         lock.release()
 
-    return Opened(store, held, close=close, things=(client, lock, store))
+    return Opened(store, held, close=close, things=(client, lock, store, close))
 
 
-def _client(folder: Path, url: str | None) -> Any:
+def _start_over(folder: Path, reason: str) -> None:
+    logger.warning("the documents' Chroma folder below %r is filled again: %s", str(folder), reason)
+    for old in folder.glob(_CHROMA.format("*")):
+        shutil.rmtree(old, ignore_errors=True)
+
+
+def _embedded(folder: Path) -> Any:
     import chromadb
     from chromadb.config import Settings
 
-    settings = Settings(anonymized_telemetry=False)
-    if url is None:
-        return chromadb.PersistentClient(str(folder / "chroma"), settings=settings)
+    # Another name after a failure: Chroma keeps what it opened, broken as it is, by its path.
+    known = sorted(folder.glob(_CHROMA.format("*")))
+    place = known[0] if known else folder / _CHROMA.format(secrets.token_hex(4))
+    return chromadb.PersistentClient(str(place), settings=Settings(anonymized_telemetry=False))
+
+
+def _server(url: str) -> Any:
+    import chromadb
+    from chromadb.config import Settings
+
     parts = urllib.parse.urlsplit(url if "//" in url else f"//{url}")
     if not parts.hostname:
         raise ConfigError(f"chroma_url={url!r}: give http://host:port.")
     secure = parts.scheme == "https"
     port = parts.port or (443 if secure else 8000)
+    settings = Settings(anonymized_telemetry=False)
     return chromadb.HttpClient(host=parts.hostname, port=port, ssl=secure, settings=settings)
 
 

@@ -17,6 +17,7 @@ from langmem_plus.tokens import TokenCounter
 LINE_TOKENS = 48
 SHOWN_SOURCES = 2
 LABEL_CHARACTERS = 60  # of a topic or a source id
+PATH_CHARACTERS = 160  # of a document's path, whose end says most
 
 _SENTENCE_END = re.compile(r"[.!?…]['\"”’)\]]*\s|[。！？｡][」』”’）]*")
 _UUID = re.compile(r"([0-9a-f]{8})-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}", re.IGNORECASE)
@@ -70,7 +71,8 @@ class Section:
 
 def record_line(record: MemoryRecord, body: str) -> str:
     """``[role] text (when it was said; where it comes from)`` on one line, delimiters escaped."""
-    sources = [_short(source) for source in (record.source_ids or [record.id])[:SHOWN_SOURCES]]
+    short = _end_of_path if record.role == "document" and record.metadata.get("path") else _short
+    sources = [short(source) for source in (record.source_ids or [record.id])[:SHOWN_SOURCES]]
     origin = "; ".join((record.said_at.date().isoformat(), *unique(sources)))
     return escape(f"[{record.role}] {body} ({fold(origin)})")
 
@@ -78,7 +80,9 @@ def record_line(record: MemoryRecord, body: str) -> str:
 def topic_of(record: MemoryRecord) -> str:
     """The heading that a record stands under: a document's path, another's first tag; empty without one."""
     path = record.metadata.get("path") if record.role == "document" else None
-    found = path if isinstance(path, str) else next(iter(record.tags), "")
+    if isinstance(path, str):
+        return escape(_end_of_path(fold(path)))
+    found = next(iter(record.tags), "")
     return escape(fold(found))[:LABEL_CHARACTERS].strip()
 
 
@@ -199,6 +203,10 @@ def _topic_heading(topic: str) -> str:
 
 def _short(source: str) -> str:
     return _UUID.sub(r"\1", source)[:LABEL_CHARACTERS]
+
+
+def _end_of_path(path: str) -> str:
+    return path if len(path) <= PATH_CHARACTERS else f"…{path[1 - PATH_CHARACTERS :]}"
 
 
 def _no_room(hit: MemoryHit, name: str) -> Choice:

@@ -13,7 +13,6 @@ import pytest
 from filelock import FileLock
 from langchain_core.vectorstores import InMemoryVectorStore
 
-from langmem_plus.documents import DocumentIndex
 from langmem_plus.providers.steps import step_down
 from langmem_plus.records import Scope
 from langmem_plus.testing import BagOfWordsEmbeddings
@@ -45,17 +44,37 @@ class TestChroma:
         assert embedder.texts == []
         assert [hit.text for hit in second.search("gamma")] == ["gamma delta"]
         second.close()
-        self.broken(second, open_index, embedder)
 
-    def broken(self, index: DocumentIndex, open_index, embedder) -> None:
-        """A broken folder is filled again from vectors that were paid for."""
-        for path in (index.path / "chroma").rglob("*"):
+    def test_a_broken_folder(self, open_index, embedder) -> None:
+        """It is filled again from vectors that were paid for."""
+        from langchain_chroma import Chroma
+
+        index = open_index(settings=CHROMA)
+        index.sync()
+        index.close()
+        embedder.texts.clear()
+        for path in index.path.glob("chroma-*/**/*"):
             if path.is_file():
                 path.write_bytes(b"broken")
         again = open_index(settings=CHROMA)
         assert again.sync().embedded == 2
         assert embedder.texts == []
         assert [hit.text for hit in again.search("gamma")] == ["gamma delta"]
+        again.close()
+        assert not (index.path / "chroma.open").exists()
+        assert isinstance(again.vectorstore, Chroma)
+
+    def test_a_crash(self, open_index, embedder) -> None:
+        """A folder that wasn't closed isn't trusted: it could take this process down."""
+        first = open_index(settings=CHROMA)
+        first.sync()
+        first.close()
+        (first.path / "chroma.open").touch()
+        (database,) = first.path.glob("chroma-*/chroma.sqlite3")
+        database.write_bytes(b"")
+        embedder.texts.clear()
+        second = open_index(settings=CHROMA)
+        assert (second.sync().embedded, embedder.texts) == (2, [])
 
     def test_in_use_elsewhere(self, open_index, config, embedder) -> None:
         """Chroma isn't opened by two: who comes second searches a copy in memory, and pays for nothing."""
@@ -172,7 +191,7 @@ def test_the_background(open_index, write, embedder) -> None:
     """A search waits for no embedding: what is new is embedded behind it, and found by meaning then."""
     index = open_index()
     index.search("alpha")
-    thread = index._engine._thread
+    thread = index._engine._open_parts.thread
     assert thread is not None
     thread.join()
     assert sorted(embedder.texts) == ["alpha beta", "gamma delta"]
@@ -187,7 +206,7 @@ def test_a_search_reads_for_so_long(open_index, write) -> None:
     index = open_index(settings={"document_seconds": 0})
     hits, warnings = index.find(Scope("alice"), "alpha", 5)
     assert (hits, "document_seconds" in warnings[0]) == ([], True)
-    thread = index._engine._thread
+    thread = index._engine._open_parts.thread
     assert thread is not None
     thread.join()
     hits, warnings = index.find(Scope("alice"), "alpha", 5)
