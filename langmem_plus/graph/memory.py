@@ -7,7 +7,7 @@ from typing import Annotated
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AnyMessage
-from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
+from langchain_core.runnables import RunnableConfig
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.message import add_messages
 from langgraph.store.base import BaseStore
@@ -22,7 +22,7 @@ from langmem_plus.graph.parents import ForeignGraph, aware
 from langmem_plus.records import MemoryReport, Scope
 from langmem_plus.remember.compress import compress_node
 from langmem_plus.remember.record import record_assistant_node, record_user_node
-from langmem_plus.services import Documents, Services, Template, Update
+from langmem_plus.services import Documents, Services, Step, Template, Update
 from langmem_plus.state import MemoryState
 
 
@@ -114,9 +114,7 @@ def build_memory_graph(
     return aware(ForeignGraph, builder.compile(checkpointer=checkpointer, name="memory"))
 
 
-def expecting(
-    record: Runnable[MemoryState, Update], services: Services, afterwards: Afterwards
-) -> Runnable[MemoryState, Update]:
+def expecting(record: Step, services: Services, afterwards: Afterwards) -> Step:
     """The node that stores the user's turn, and sees to it that the turn is worked off even if the run never ends: its
     agent may fail, and its stream be left.
     """
@@ -126,20 +124,20 @@ def expecting(
             afterwards.expect(services.find_scope(config), services.find_store())
 
     def node(state: MemoryState, config: RunnableConfig) -> Update:
-        update = record.invoke(state, config)
+        update = record.run(state, config)
         expect(config)
         return update
 
     async def anode(state: MemoryState, config: RunnableConfig) -> Update:
         try:
-            return await record.ainvoke(state, config)
+            return await record.arun(state, config)
         finally:  # a run that is cancelled here may have written the turn all the same
             expect(config)
 
-    return RunnableLambda(node, anode, name="record_user")
+    return Step(record.name, node, anode)
 
 
-def remember_node(services: Services, afterwards: Afterwards) -> Runnable[MemoryState, Update]:
+def remember_node(services: Services, afterwards: Afterwards) -> Step:
     """Hand the thread to the background; an incognito thread has nothing to remember.
 
     What an earlier process left behind in a store that is given is handed over at once.
@@ -162,4 +160,4 @@ def remember_node(services: Services, afterwards: Afterwards) -> Runnable[Memory
     async def anode(state: MemoryState, config: RunnableConfig) -> Update:
         return node(state, config)
 
-    return RunnableLambda(node, anode, name="remember")
+    return Step("remember", node, anode)

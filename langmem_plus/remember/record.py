@@ -27,7 +27,7 @@ from langmem_plus.messages import message_text
 from langmem_plus.records import MemoryRecord, MemoryReport, Scope, Time, record_id
 from langmem_plus.remember.actions import find_actions
 from langmem_plus.remember.steps import Steps, arun_steps, get_records, put, run_steps, write
-from langmem_plus.services import Services, Update, stage
+from langmem_plus.services import Services, Step, Update, stage
 from langmem_plus.state import MemoryState
 from langmem_plus.telemetry import measure_answer
 
@@ -225,7 +225,7 @@ async def arecord(
     return len(await arun_steps(store_turns(scope.namespace, turns), services, services.find_store())) if turns else 0
 
 
-def record_user_node(services: Services) -> Runnable[MemoryState, Update]:
+def record_user_node(services: Services) -> Step:
     """Store the user's new messages; writes ``memory_turn`` and ``memory_counted``."""
 
     def prepare(state: MemoryState, config: RunnableConfig) -> tuple[Update, list[BaseMessage]]:
