@@ -303,10 +303,12 @@ def _is_hollow(value: Any, answer: BaseModel) -> bool:
 
 
 def _list_field(schema: type[BaseModel]) -> str | None:
-    """The one field that is a list, or None where there is none or several."""
+    """The one field that is a list, or of several the one that must be there; None where none is the one."""
     if issubclass(schema, RootModel):
         return None
-    names = [name for name, field in schema.model_fields.items() if get_origin(field.annotation) is list]
+    lists = {name: field for name, field in schema.model_fields.items() if get_origin(field.annotation) is list}
+    needed = [name for name, field in lists.items() if field.is_required()]
+    names = list(lists) if len(lists) == 1 else needed
     return names[0] if len(names) == 1 else None
 
 

@@ -91,7 +91,8 @@ def decide_by_proposal(
         verdict = decide_by_answer(facts, active, _answer(facts, proposal, active))
     else:
         verdict = Verdict(add_all(facts, "nothing is known about it"))
-    left = {record.id: record for record in others}
+    # The facts are in a model's words, and a model doesn't change what was saved on purpose.
+    left = {record.id: record for record in others if not (record.pinned or record.manually_saved)}
     decisions: list[Decision] = []
     for decision in verdict.decisions:
         added = decision.event == "ADD" and decision.target is None and decision.fact is not None

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage
 from pydantic import BaseModel, Field, RootModel
 
-from langmem_plus.prompts import Changes, ExtractedFacts
+from langmem_plus.prompts import Changes, ExtractedFacts, FactsAndSummary
 from langmem_plus.providers.answers import fit, read_message, read_text
 
 
@@ -201,3 +201,19 @@ def test_long_texts_are_read_in_linear_time() -> None:
     assert read_text("word " * 200_000 + GOOD, Steps) == ONE
     many = '{"notes": [' + '"x", ' * 100_000
     assert len(read_text(many, Loose).notes) == 100_000  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '["The user likes tea."]',
+        '{"text": "The user likes tea."}',
+        '[{"text": "The user likes tea.", "event": "add"}]',
+        '{"facts": [{"text": "The user likes tea."}], "summary": []}',
+    ],
+)
+def test_of_several_lists_an_item_belongs_to_the_one_that_must_be_there(text: str) -> None:
+    """An answer with facts and an optional summary, of which only the facts were written."""
+    answer = read_text(text, FactsAndSummary)
+    assert answer is not None
+    assert ([fact.text for fact in answer.facts], answer.summary) == (["The user likes tea."], [])

@@ -6,7 +6,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from langmem_plus.prompts import Change, Changes
+from langmem_plus.prompts import Change, Changes, fact_label
 from langmem_plus.records import NEWER_THAN, Decision, Fact, MemoryRecord
 from langmem_plus.remember.decide import (
     FORGET,
@@ -19,6 +19,7 @@ from langmem_plus.remember.decide import (
     strengthen,
     to_record,
 )
+from langmem_plus.remember.draft import Proposal, Proposed, decide_by_proposal
 
 NOW = dt.datetime(2024, 5, 1, tzinfo=dt.UTC)
 
@@ -277,6 +278,55 @@ def check(decisions: list[Decision], new: list[Fact], old: list[MemoryRecord], *
             target = next(record for record in old if record.id == decision.target)
             assert not target.pinned
             assert not (by_model and target.manually_saved)
+
+
+@st.composite
+def proposals(draw: st.DrawFn) -> tuple[list[Fact], Proposal]:
+    """New facts, and what a model proposes for them beside what it was shown."""
+    new = draw(FACTS)
+    keys = st.sampled_from([None, "no fact", *(found.key for found in new)])
+    events_ = st.sampled_from(["ADD", "UPDATE", "DELETE", "NONE"])
+    changes = draw(st.lists(st.builds(Proposed, events_, keys, st.none() | st.integers(-2, 9)), max_size=8))
+    return new, Proposal(draw(RECORDS), changes, draw(st.sampled_from(["", "", "it failed"])))
+
+
+@given(proposals(), RECORDS, st.sets(st.integers(0, 5)))
+def test_a_proposal_loses_no_fact_and_retires_nothing_without_a_replacement(
+    proposed: tuple[list[Fact], Proposal], others: list[MemoryRecord], gone: set[int]
+) -> None:
+    """Whatever is proposed, and whatever of what was shown was retired meanwhile."""
+    new, proposal = proposed
+    active = [record for place, record in enumerate(proposal.shown) if place not in gone]
+    verdict = decide_by_proposal(new, proposal, active, others)
+    check(verdict.decisions, new, [*active, *others], by_model=True)
+
+
+@given(proposals())
+def test_a_proposal_is_judged_as_an_answer_of_its_own_is(proposed: tuple[list[Fact], Proposal]) -> None:
+    """The same changes, over the same memories."""
+    new, proposal = proposed
+    if proposal.failure or not proposal.shown:
+        return
+    labels = {found.key: fact_label(place) for place, found in enumerate(new)}
+    said = [
+        Change(event=each.event, fact=labels.get(each.fact or ""), id=each.number)
+        for each in proposal.changes
+        if each.fact is None or each.fact in labels
+    ]
+    verdict = decide_by_proposal(new, proposal, proposal.shown, [])
+    assert events(verdict.decisions) == events(by_answer(new, proposal.shown, *said).decisions)
+
+
+def test_what_a_model_was_not_shown_is_compared_by_rules() -> None:
+    """A newer value of the same slot replaces it there, too, unless it was saved on purpose."""
+    new = facts("I moved to Lyon")
+    proposal = Proposal(known("I like tea"), [Proposed("ADD", new[0].key)])
+    for others, wanted in [
+        (known("I live in Paris"), [("UPDATE", "I live in Paris")]),
+        (known("I live in Paris", manually_saved=True), [("ADD", None)]),
+        (known("I own a boat"), [("ADD", None)]),
+    ]:
+        assert events(decide_by_proposal(new, proposal, proposal.shown, others).decisions) == wanted
 
 
 @given(FACTS, RECORDS)

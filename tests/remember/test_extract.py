@@ -386,3 +386,42 @@ def test_leases_are_renewed_while_a_model_takes_its_time() -> None:
     assert isinstance(store, ClaimingStore)
     store.taken = {"turn 2"}
     assert [each.id for each in extract(services, SCOPE).turns] == ["turn 1", "turn 3"]
+
+
+class TooLong(ValueError):
+    """A server's refusal, as its client raises it."""
+
+    status_code = 400
+
+
+def only_short(limit: int) -> ScriptedChatModel:
+    """A model whose context takes so many characters of a turn."""
+
+    def answer(messages: Sequence[BaseMessage]) -> object:
+        if len(messages[-1].text) > limit:
+            raise TooLong("This model's maximum context length is 512 tokens.")
+        return said("The user likes tea.")
+
+    return ScriptedChatModel(then=answer, methods=("json_schema",))
+
+
+LONG = "I like tea. " + "The weather was fine all day long. " * 40 + "I live in Lyon."
+
+
+def test_a_turn_that_a_model_finds_too_long_is_shortened() -> None:
+    """The report says that only its beginning was read."""
+    found = extract(memory(turn(LONG), model=only_short(800)), SCOPE)
+    assert [fact.text for fact in found.facts] == ["The user likes tea."]
+    assert any("beginning of a turn alone" in warning for warning in found.report.warnings)
+    assert "turns_by_rules" not in found.report.counts
+
+
+def test_a_turn_that_no_model_can_read_is_read_by_rules() -> None:
+    """It doesn't wait for ever; it is counted, and others are read as always."""
+    model = only_short(0)
+    services = memory(turn(LONG, 1), turn("I own a boat.", 2), model=model)
+    found = extract(services, SCOPE)
+    assert [fact.text for fact in found.facts] == ["I like tea.", "I live in Lyon.", "I own a boat."]
+    assert found.report.counts["turns_by_rules"] == 2
+    assert found.report.counts["turns_left"] == 0
+    assert sum("finds the turn too long" in warning for warning in found.report.warnings) == 2
