@@ -26,7 +26,7 @@ from langmem_plus.graph import make_services
 from langmem_plus.providers.rerank import RerankerSpec
 from langmem_plus.recall import Filter, RecordFilter, arecall, read_filter, recall
 from langmem_plus.records import MemoryHit, MemoryReport, Scope, format_time
-from langmem_plus.services import Services, Template, emit_report
+from langmem_plus.services import Services, Template, emit_report, settle
 from langmem_plus.shown import shown
 
 __all__ = ["MemoryRetriever", "as_context", "document_of"]
@@ -120,13 +120,13 @@ class MemoryRetriever(BaseRetriever):
             config: may name whose memory: ``{"configurable": {"user_id": "alice"}}``.
             kwargs: ``k`` and ``filter`` for this call.
         """
-        settled = _settled(config)
+        settled = settle(config)
         with set_config_context(settled) as context:
             return context.run(super().invoke, input, settled, **kwargs)
 
     async def ainvoke(self, input: str, config: RunnableConfig | None = None, **kwargs: Any) -> list[Document]:
         """The documents that answer a query, as `invoke`."""
-        settled = _settled(config)
+        settled = settle(config)
         with set_config_context(settled) as context:
             return await asyncio.create_task(super().ainvoke(input, settled, **kwargs), context=context)
 
@@ -234,13 +234,6 @@ def _both(one: RecordFilter | None, other: RecordFilter | None) -> RecordFilter 
     if one is None or other is None:
         return one or other
     return RecordFilter((*one.tests, *other.tests), {**one.pushed, **other.pushed})
-
-
-def _settled(config: RunnableConfig | None) -> RunnableConfig:
-    """The config with what surrounds it: naming a user must not hide the running graph, and with it the store."""
-    settled, around = ensure_config(config), ensure_config().get("configurable") or {}
-    settled["configurable"] = {**around, **(settled.get("configurable") or {})}
-    return settled
 
 
 def _checked(k: int | None) -> int | None:

@@ -44,6 +44,7 @@ __all__ = [
     "current_runtime",
     "emit_report",
     "find_identity",
+    "settle",
     "stage",
 ]
 
@@ -199,6 +200,13 @@ def current_runtime() -> Runtime[Any] | None:
         return get_runtime()
     except RuntimeError:
         return None
+
+
+def settle(config: RunnableConfig | None) -> RunnableConfig:
+    """The config with what surrounds it: naming a user must not hide the running graph, and with it the store."""
+    settled, around = ensure_config(config), ensure_config().get("configurable") or {}
+    settled["configurable"] = {**around, **(settled.get("configurable") or {})}
+    return settled
 
 
 def emit_report(report: MemoryReport | Mapping[str, Any]) -> None:

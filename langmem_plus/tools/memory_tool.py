@@ -10,9 +10,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import BaseMessage, ToolCall
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import ArgsSchema, InjectedToolArg, StructuredTool, ToolException
+from langgraph.errors import GraphBubbleUp
 from langgraph.store.base import BaseStore
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
@@ -29,7 +30,7 @@ from langmem_plus.graph import make_services
 from langmem_plus.labels import decode_label, fill_template, read_template
 from langmem_plus.records import Scope
 from langmem_plus.remember.steps import Steps, arun_steps, run_steps
-from langmem_plus.services import Services, current_runtime, find_identity
+from langmem_plus.services import Services, current_runtime, find_identity, settle
 from langmem_plus.tokens import aprepare
 
 logger = logging.getLogger(__name__)
@@ -37,6 +38,7 @@ logger = logging.getLogger(__name__)
 Namespace = tuple[str, ...] | str | Scope | None
 """Whose memory: None takes the run's user and space; a template, with fields in braces; or a fixed scope."""
 
+Given = str | dict[str, Any] | ToolCall
 _USER_FIELDS = ("{user_id}", "{langgraph_user_id}")
 _OF_THE_MODEL = (NotFoundError, InvalidValueError, PinnedError)  # what the model did wrong, and can do better
 
@@ -98,6 +100,16 @@ class MemoryTool(StructuredTool):
         if isinstance(schema, type) and issubclass(schema, BaseModel):
             schema.model_config["json_schema_extra"] = _for_every_provider
         return schema
+
+    def invoke(
+        self, input: str | dict[str, Any] | ToolCall, config: RunnableConfig | None = None, **kwargs: Any
+    ) -> Any:
+        """Call the tool. A config of one's own leaves the running graph in reach, and with it its store."""
+        return super().invoke(input, settle(config), **kwargs)
+
+    async def ainvoke(self, input: Given, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+        """`invoke`, awaiting."""
+        return await super().ainvoke(input, settle(config), **kwargs)
 
     def run(self, tool_input: str | dict[str, Any], *args: Any, tool_call_id: str | None = None, **kwargs: Any) -> Any:
         """Run the tool on its arguments."""
@@ -187,14 +199,15 @@ def check_store(services: Services, tool: str) -> BaseStore:
 
 @contextmanager
 def answering(services: Services, call_id: str | None) -> Iterator[None]:
-    """Turn what goes wrong into an answer for the model. Wrong settings always raise; so does everything where a
-    program calls, and a failing store with ``strict`` on.
+    """Turn what goes wrong into an answer for the model, whoever raised it: a store of another package, or an embedder,
+    raises errors of its own. Wrong settings, interrupts and cancellation always pass; so does everything where a
+    program calls, and what isn't the model's mistake with ``strict`` on.
     """
     try:
         yield
-    except ConfigError:
+    except (ConfigError, GraphBubbleUp, ToolException):
         raise
-    except LangMemPlusError as error:
+    except Exception as error:
         if call_id is None:
             raise
         if isinstance(error, _OF_THE_MODEL):
@@ -202,7 +215,17 @@ def answering(services: Services, call_id: str | None) -> Iterator[None]:
         if services.config.strict:
             raise
         logger.error("memory: a tool failed, and the model is told so: %s", error, exc_info=error)
-        raise ToolException(f"Memory failed, so nothing was done: {error}") from error
+        raise ToolException(_failure(error)) from error
+
+
+def _failure(error: Exception) -> str:
+    """What a model is told. The text of an error that isn't ours may hold addresses and names that are nobody's."""
+    if isinstance(error, LangMemPlusError):
+        return f"Memory failed, so nothing was done: {error}"
+    return (
+        f"Memory failed ({type(error).__name__}), so nothing was read, and don't rely on anything being written. Go on "
+        "without it, or try again later."
+    )
 
 
 def stepping_tool(

@@ -6,7 +6,6 @@ Pinned memories stay; what is replaced or deleted leaves its tombstone; an id th
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
 
 from langgraph.store.base import GetOp, Item, PutOp
 
@@ -18,13 +17,14 @@ from langmem_plus.remember.decide import find_repeats, retire, strengthen
 from langmem_plus.remember.neighbours import find_neighbours
 from langmem_plus.remember.rewrite import rewrite
 from langmem_plus.remember.simhash import simhash
-from langmem_plus.remember.steps import Batch, Exchange, Namespace, Steps, get_records, put, read_record, write
+from langmem_plus.remember.steps import Batch, Exchange, Namespace, Steps, put, read_record, write
 from langmem_plus.remember.support import find_tags, importance
 from langmem_plus.shown import shown
 from langmem_plus.tools.content import Content
 from langmem_plus.tools.memory_tool import Call
 
 CALL = "tool_call_id"  # in the metadata of a record that a tool call made
+UPDATE = "updated_by"  # in that of a tombstone that an update left: which one
 _SEARCH_FIRST = "Take the id from the search's results, where it is called key."
 
 
@@ -35,10 +35,10 @@ def create_steps(call: Call, content: Content) -> Steps[str]:
     """Store a new memory, unless it is known already; the answer has its id.
 
     Its key is made of what it says, so that two calls at once store it once; where that key is taken, by a tombstone or
-    by what only looks alike, of the call too.
+    by what only looks alike, of the call too, and where a call of that id made it before, of nothing else.
     """
     namespace, limit = call.scope.namespace, call.services.config.simhash_distance
-    keys = [record_id("tool", *namespace, content.digest), record_id("tool", *namespace, *_event(call), content.digest)]
+    keys = [record_id("tool", *namespace, *told, content.digest) for told in ((), _event(call), (uuid.uuid4().hex,))]
     repeated = yield from _repeated(call, namespace, content)
     answer = ""
 
@@ -67,8 +67,12 @@ def _event(call: Call) -> tuple[str, str]:
 
 
 def _made_by(call: Call, record: MemoryRecord) -> bool:
-    same_thread = record.thread_id == call.scope.thread_id
-    return call.id is not None and same_thread and record.metadata.get(CALL) == call.id
+    """Whether this very call made the record. Without a thread nothing is replayed: there a call whose memory is gone
+    is another one, from a server that counts its calls anew.
+    """
+    thread_id = call.scope.thread_id
+    replayed = record.thread_id == thread_id and (thread_id is not None or record.status == "active")
+    return call.id is not None and replayed and record.metadata.get(CALL) == call.id
 
 
 def _created(record: MemoryRecord) -> str:
@@ -132,16 +136,15 @@ def update_steps(call: Call, id: str, content: Content) -> Steps[str]:
         raise InvalidValueError(
             f"memory {id} is no fact, but of the role {old.role!r}, which is kept as it was said: create a new memory."
         )
-    heirs = (yield from get_records(namespace, [old.replaced_by])) if old.replaced_by else {}
-    if _has_updated(call, old, heirs):
+    key, answer = record_id("tool", *namespace, "update", id, *_event(call), content.digest), ""
+    if _was_updated(old, key):
         return _updated(id, str(old.replaced_by))
     repeated = [key for key in (yield from _repeated(call, namespace, content)) if key != id]
     limit = call.services.config.simhash_distance
-    key, answer = record_id("tool", *namespace, "update", id, *_event(call), content.digest), ""
 
     def change(current: dict[str, MemoryRecord]) -> list[PutOp]:
         nonlocal answer
-        if id in current and _has_updated(call, current[id], current):  # executed twice at once
+        if id in current and _was_updated(current[id], key):  # executed twice at once
             answer = _updated(id, str(current[id].replaced_by))
             return []
         found, now = _check(current.get(id), id), call.services.clock()
@@ -159,16 +162,17 @@ def update_steps(call: Call, id: str, content: Content) -> Steps[str]:
             inherited = {"replaces": [id], "space": found.space, "importance": max(found.importance, new.importance)}
             heir = [put(namespace, new.model_copy(update=inherited))]
         reason = f"updated by the tool {call.tool!r}"
-        return [put(namespace, retire(found, now, reason, known.id if known else key)), *heir]
+        gone = retire(found, now, reason, known.id if known else key)
+        gone = gone.model_copy(update={"metadata": {**gone.metadata, UPDATE: key}})
+        return [put(namespace, gone), *heir]
 
     yield from rewrite(namespace, [id, key, *repeated], change)
     return answer
 
 
-def _has_updated(call: Call, old: MemoryRecord, heirs: Mapping[str, MemoryRecord]) -> bool:
-    """Whether this very call replaced the record already."""
-    heir = heirs.get(old.replaced_by or "")
-    return heir is not None and call.id is not None and call.id in heir.source_ids
+def _was_updated(old: MemoryRecord, key: str) -> bool:
+    """Whether the update of that key, which tells the call, its thread and its words, was done already."""
+    return key in (old.replaced_by, old.metadata.get(UPDATE))
 
 
 def _updated(id: str, heir: str) -> str:

@@ -122,7 +122,7 @@ def test_a_file_of_mem0_moves_in(client: MemoryClient, tmp_path: Path) -> None:
     report = client.import_file(file, user_id="alex", space="work")
     assert (report.stored, len(report.skipped), report.ignored) == (2, 2, {"relations": 1})
     assert texts(client, "alex", space="work") == {"Alex is allergic to peanuts", "Alex lives in Lyon"}
-    everybody = client.import_file(str(file))
+    everybody = client.import_file(str(file), user_id=None)
     assert everybody.users == {"alex": 2, "bo": 1}
     assert client.import_file(file, user_id="bob", from_user="bo").users == {"bob": 1}
 
@@ -142,7 +142,7 @@ def test_a_file_of_conversations_is_added(client: MemoryClient, tmp_path: Path) 
 @pytest.mark.parametrize(
     ("given", "error", "message"),
     [
-        ({}, MissingIdentityError, "pass user_id="),
+        ({"user_id": None}, MissingIdentityError, "pass user_id="),
         ({"user_id": "a", "dry_run": True}, InvalidValueError, "dry_run is for files of memories"),
         ({"user_id": "a", "from_user": "b"}, InvalidValueError, "from_user is for files of memories"),
     ],
@@ -182,7 +182,8 @@ async def test_the_async_calls_do_the_same(tmp_path: Path, source: InMemoryStore
     values: list[dict[str, Any]] = []
     for number, store in enumerate((InMemoryStore(), InMemoryStore())):
         async with MemoryClient(store, config=config.replace(background=False)) as client:
-            runs: list[dict[str, Any]] = [{}, {}, {"dry_run": True, "space": "work"}]
+            everybody: dict[str, Any] = {"user_id": None}
+            runs = [everybody, everybody, {**everybody, "dry_run": True, "space": "work"}]
             for options in runs:
                 if number:
                     reports[1] += [await client.aimport_store(source, **options)]

@@ -10,16 +10,30 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from langgraph.errors import GraphInterrupt
 from langgraph.store.memory import InMemoryStore
 from pydantic import BaseModel
 
 from langmem_plus.client import MemoryClient
 from langmem_plus.config import MemoryConfig
-from langmem_plus.errors import InvalidValueError, NotFoundError, PinnedError, StoreError
+from langmem_plus.errors import ConfigError, InvalidValueError, NotFoundError, PinnedError, StoreError
 from langmem_plus.records import MemoryRecord, Scope
-from langmem_plus.tools import create_manage_memory_tool
+from langmem_plus.tools import (
+    create_forget_memory_tool,
+    create_list_memories_tool,
+    create_manage_memory_tool,
+    create_pin_memory_tool,
+    create_search_memory_tool,
+)
 
 ANNE = "My wife is called Anne"
+EVERY_TOOL = (
+    create_manage_memory_tool,
+    create_search_memory_tool,
+    create_list_memories_tool,
+    create_pin_memory_tool,
+    create_forget_memory_tool,
+)
 
 
 class Profile(BaseModel):
@@ -290,6 +304,88 @@ class TestSafeguards:
         strict = create_manage_memory_tool(store=Broken(), config=MemoryConfig(strict=True))
         with pytest.raises(StoreError):
             ask(strict, "c1", alice, content=ANNE)
+
+    @pytest.mark.parametrize("error", [ConnectionError, RuntimeError, TimeoutError, RecursionError, KeyError])
+    def test_a_store_of_another_package_that_fails(self, use, ask, alice, config, caplog, error) -> None:
+        """Whatever it raises, the model is told that memory failed, and nothing of what only who runs it may know."""
+
+        class Broken(InMemoryStore):
+            def batch(self, ops: Any) -> Any:
+                raise error("secret@db.intern:5432")
+
+            async def abatch(self, ops: Any) -> Any:
+                raise error("secret@db.intern:5432")
+
+        for make in EVERY_TOOL:
+            tool = make(store=Broken(), config=config)
+            given = {"id": "x"} if tool.name in ("pin_memory", "forget_memory") else {"query": "x", "content": "x"}
+            answer = ask(tool, "c1", alice, **given)
+            assert (answer.status, error.__name__ in answer.content) == ("error", True)
+            assert "secret" not in answer.content
+            assert "secret@db.intern" in caplog.text
+            with pytest.raises(error):
+                use(tool, given, alice)
+            strict = make(store=Broken(), config=config.replace(strict=True))
+            with pytest.raises(error):
+                ask(strict, "c1", alice, **given)
+
+    def test_an_embedder_that_fails(self, ask, alice, config) -> None:
+        """It is the store's, and belongs to another package, too."""
+
+        def embed(texts: Any) -> Any:
+            raise ConnectionError("503")
+
+        store = InMemoryStore(index={"dims": 4, "embed": embed})
+        for make in (create_manage_memory_tool, create_search_memory_tool):
+            assert ask(make(store=store, config=config), "c1", alice, query="x", content="x").status == "error"
+
+    @pytest.mark.parametrize(
+        "error", [GraphInterrupt(), asyncio.CancelledError(), KeyboardInterrupt(), ConfigError("x")]
+    )
+    def test_what_is_no_failure(self, alice, config, error) -> None:
+        """An interrupt, a cancellation and a wrong setting pass."""
+
+        class Stopping(InMemoryStore):
+            def batch(self, ops: Any) -> Any:
+                raise error
+
+        tool = create_manage_memory_tool(store=Stopping(), config=config)
+        with pytest.raises(type(error)):
+            tool.invoke({"type": "tool_call", "name": tool.name, "id": "c1", "args": {"content": ANNE}}, alice)
+
+
+class TestCallsThatAreCountedAnew:
+    """Some servers begin at ``call_0`` in each conversation, or in each answer."""
+
+    def test_an_update_of_another_conversation(self, manage, ask, records, remember, alice) -> None:
+        """The id is that of an earlier call, and the call is another one: it is told that the memory was replaced."""
+        remember("old", "likes tea")
+        ask(manage, "call_0", alice, action="update", id="old", content="likes coffee")
+        elsewhere = {"configurable": {"user_id": "alice", "thread_id": "t2"}}
+        late = ask(manage, "call_0", elsewhere, action="update", id="old", content="likes milk")
+        (new,) = records()
+        assert (late.status, new in late.content) == ("error", True)
+        ask(manage, "call_0", elsewhere, action="update", id=new, content="likes milk")
+        assert [record.text for record in records().values()] == ["likes milk"]
+
+    def test_an_update_with_other_words(self, manage, ask, records, remember, alice) -> None:
+        """In the same conversation, too: what is confirmed was written."""
+        remember("old", "likes tea")
+        remember("known", "likes coffee")
+        for _ in range(2):
+            assert ask(manage, "call_0", alice, action="update", id="old", content="likes coffee").status == "success"
+        assert ask(manage, "call_0", alice, action="update", id="old", content="likes milk").status == "error"
+        assert set(records()) == {"known"}
+
+    def test_created_again_after_it_was_deleted(self, manage, ask, records) -> None:
+        """Without a thread nothing is replayed, so the same words are wanted once more, each time."""
+        nowhere = {"configurable": {"user_id": "alice"}}
+        for _ in range(4):
+            answers = {ask(manage, "call_0", nowhere, content=ANNE).content.split()[-1] for _ in range(1)}
+            (record,) = records().values()
+            assert answers == {record.id}
+            assert ask(manage, "call_0", nowhere, action="delete", id=record.id).status == "success"
+        assert not records()
 
 
 class TestSchema:

@@ -150,6 +150,23 @@ class TestAgents:
         assert run(graph, way, ANNE, {"configurable": {"user_id": "alice"}}).startswith("created memory")
         assert texts(store) == [ANNE]
 
+    def test_a_node_that_names_the_user_itself(self, way) -> None:
+        """A config of one's own hides neither the graph's store nor the rest of its run."""
+        store, manage = InMemoryStore(), create_manage_memory_tool(config=CONFIG)
+        bob = {"configurable": {"user_id": "bob"}}
+
+        def node(state: MessagesState) -> dict[str, Any]:
+            return {"messages": [AIMessage(manage.invoke({"content": ANNE}, bob))]}
+
+        async def anode(state: MessagesState) -> dict[str, Any]:
+            return {"messages": [AIMessage(await manage.ainvoke({"content": ANNE}, bob))]}
+
+        builder = StateGraph(MessagesState).add_node("work", anode if way == "async" else node)
+        graph = builder.add_edge(START, "work").compile(store=store)
+        run(graph, way, hello(), {"configurable": {"user_id": "alice", "thread_id": "t1"}})
+        (item,) = store.search(())
+        assert (item.namespace, item.value["thread_id"]) == (("memories", "bob", "default"), "t1")
+
     def test_replayed_from_before_the_tools(self, way) -> None:
         """Time travel executes the same call again: one memory, the same answer."""
         store = InMemoryStore()

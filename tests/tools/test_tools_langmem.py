@@ -9,6 +9,7 @@ import pytest
 from langgraph.func import entrypoint
 from pydantic import BaseModel
 
+from langmem_plus.errors import ConfigError
 from langmem_plus.records import MemoryRecord
 from langmem_plus.tools import (
     create_forget_memory_tool,
@@ -131,8 +132,10 @@ class TestTemplates:
         assert (item.namespace, item.value["user_id"]) == (("notes", "a%2eb"), "a.b")
 
     def test_a_text_is_one_label(self, store, config, use) -> None:
-        """As with langmem; a fixed namespace needs no configuration at all."""
-        tool = create_manage_memory_tool("notes", store=store, config=config)
-        use(tool, {"content": ANNE})
-        (item,) = store.search(("notes",))
-        assert (item.namespace, item.value["user_id"]) == (("notes",), "notes")
+        """As with langmem, ``"{langgraph_user_id}"``; without a field it would be one room for all, and is refused."""
+        tool = create_manage_memory_tool("{langgraph_user_id}", store=store, config=config)
+        use(tool, {"content": ANNE}, {"configurable": {"langgraph_user_id": "al.ice"}})
+        (item,) = store.search(())
+        assert (item.namespace, item.value["user_id"]) == (("al%2eice",), "al.ice")
+        with pytest.raises(ConfigError, match=r"namespace is 'notes'.*\{user_id\}"):
+            create_manage_memory_tool("notes", store=store, config=config)
