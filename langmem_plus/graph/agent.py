@@ -117,7 +117,7 @@ def agent_node(door: Door, services: Services, recall_stages: Stages) -> Runnabl
             if door.reader and _has_saver(door.reader, config):
                 started = door.reader.get_state(config).created_at is not None
         sent, payload = _prepare(door, _merged(state, recalled), services.config, started)
-        return _finish(door.runnable.invoke(payload, config), sent, recalled)
+        return _finish(door.runnable.invoke(payload, config), sent, state, recalled)
 
     async def anode(state: MemoryState, config: RunnableConfig) -> Update:
         config, started = _lend_store(config, door, services), False
@@ -128,7 +128,7 @@ def agent_node(door: Door, services: Services, recall_stages: Stages) -> Runnabl
             if door.reader and _has_saver(door.reader, config):
                 started = (await door.reader.aget_state(config)).created_at is not None
         sent, payload = _prepare(door, _merged(state, recalled), services.config, started)
-        return _finish(await door.runnable.ainvoke(payload, config), sent, recalled)
+        return _finish(await door.runnable.ainvoke(payload, config), sent, state, recalled)
 
     return RunnableLambda(node, anode, name="agent")
 
@@ -179,15 +179,21 @@ def _prepare(door: Door, state: MemoryState, config: MemoryConfig, started: bool
     return sent, sent if door.reads_messages else {"messages": sent}
 
 
-def _finish(output: Any, sent: Sequence[AnyMessage], recalled: Update) -> Update:
-    return {**recalled, "messages": new_messages(output, sent)}
+def _finish(output: Any, sent: Sequence[AnyMessage], state: MemoryState, recalled: Update) -> Update:
+    taken, found = {message.id for message in state["messages"]}, []
+    for message in new_messages(output, sent):
+        # The reducer would put it in the place of the message that has its id; without one, it gives it a new one.
+        found.append(message.model_copy(update={"id": None}) if message.id in taken else message)
+        taken.add(message.id)
+    return {**recalled, "messages": found}
 
 
 def new_messages(output: Any, sent: Sequence[AnyMessage]) -> list[AnyMessage]:
     """What an agent said, without what it was sent.
 
     Only what follows the last message that was sent is new: a summary that the agent made of its own window, messages
-    it rewrote or removed, and the copies that carry recalled text stay out of the thread.
+    it rewrote or removed, and the copies that carry recalled text stay out of the thread. An id alone makes no answer
+    an old one: some servers give the same one to all.
 
     Args:
         output: a text, a message, a list of messages, or a mapping with ``messages``; with or without what was sent.
@@ -204,10 +210,34 @@ def new_messages(output: Any, sent: Sequence[AnyMessage]) -> list[AnyMessage]:
             "a message or a text."
         )
     messages = convert_to_messages(found)
-    ids = {message.id for message in sent}
-    texts = {_words(message) for message in sent if message.type in ("human", "system")}  # handed back without ids
-    known = max((n for n, m in enumerate(messages, 1) if m.id in ids or _words(m) in texts), default=0)
-    return [cast(AnyMessage, message) for message in messages[known:] if not isinstance(message, RemoveMessage)]
+    return [
+        cast(AnyMessage, each) for each in messages[_known(messages, sent) :] if not isinstance(each, RemoveMessage)
+    ]
+
+
+def _known(messages: Sequence[BaseMessage], sent: Sequence[BaseMessage]) -> int:
+    """How many of the messages end with the last one that was sent.
+
+    Others than answers are known by their ids, or by their words, where they are handed back without ids. Of the
+    answers, those are known that stand where they were sent: among what others said, or ahead of all that is new.
+    """
+    others = [message for message in sent if not isinstance(message, AIMessage)]
+    ids, texts = (
+        {message.id for message in others},
+        {_words(each) for each in others if each.type in ("human", "system")},
+    )
+    known = max((n for n, each in enumerate(messages, 1) if each.id in ids or _words(each) in texts), default=0)
+    last = messages[known - 1] if known else None
+    place = max((n for n, each in enumerate(sent, 1) if last and (each.id == last.id or _same(each, last))), default=0)
+    before = [message.id for message in sent[place:] if isinstance(message, AIMessage)]
+    for position, message in enumerate(messages[known:], known + 1):
+        if message.id in before and (place or position < len(messages)):
+            before, known = before[before.index(message.id) + 1 :], position
+    return known
+
+
+def _same(one: BaseMessage, other: BaseMessage) -> bool:
+    return one.type in ("human", "system") and _words(one) == _words(other)
 
 
 def _words(message: BaseMessage) -> tuple[str, str]:

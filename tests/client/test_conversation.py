@@ -67,6 +67,14 @@ def said(client: MemoryClient, thread: str = "t", user: str = "ann") -> list[str
 # chat
 
 
+def test_a_model_that_gives_every_answer_one_id(store: Any) -> None:
+    """Each of its answers is returned, kept, and part of the history of the next."""
+    with open_client(store, *(AIMessage(text, id="chatcmpl-0") for text in ("One.", "Two.", "Three."))) as client:
+        assert [client.chat(f"Hello {text}", **WHO).text for text in "abc"] == ["One.", "Two.", "Three."]
+        assert said(client) == ["Hello a", "One.", "Hello b", "Two.", "Hello c", "Three."]
+        assert [message.text for message in calls(client)[2].messages[:4]] == ["Hello a", "One.", "Hello b", "Two."]
+
+
 async def test_a_conversation_has_its_history_and_memory_crosses_threads(client: MemoryClient) -> None:
     """The model gets the thread's earlier messages and, elsewhere, what was recalled; sync and async alike."""
     first = client.chat("I live in Reykjavik.", **WHO)

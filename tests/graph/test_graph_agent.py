@@ -143,6 +143,32 @@ def test_an_empty_answer_adds_nothing():
     assert new_messages({"messages": sent}, sent) == []
 
 
+@pytest.mark.parametrize("answer", [AIMessage("again", id="same"), AIMessage("old", id="same")])
+def test_an_answer_is_new_whatever_its_id(answer):
+    """Some servers give one id to all answers: the place of an answer tells whether it is new, in whatever shape."""
+    old = AIMessage("old", id="same")
+    sent = [HumanMessage("hi", id="1"), old, HumanMessage("and now?", id="2")]
+    for output in (answer, [answer], {"messages": [*sent, answer]}, {"messages": [sent[-1], answer]}):
+        assert new_messages(output, sent) == [answer]
+    assert new_messages({"messages": [*sent[:2], answer]}, sent[:2]) == [answer]
+    assert new_messages([answer], sent[:2]) == [answer]
+    assert new_messages({"messages": sent}, sent) == []
+
+
+@pytest.mark.parametrize("make", [InMemorySaver, lambda: None])
+def test_a_model_whose_answers_have_one_id(known, config, run_config, records, make):
+    """Every answer is given and stored, and stands where it was said, in a thread of its own or in one handed in."""
+    replies, saver = iter("abc"), make()
+    model = ScriptedChatModel(then=lambda _: AIMessage(f"reply {next(replies)}", id="chatcmpl-0"))
+    graph, thread = create_memory_graph(model, store=known, config=config, checkpointer=saver), []
+    for number in range(3):
+        said = HumanMessage(f"hello {number}")
+        thread = graph.invoke({"messages": [said] if saver else [*thread, said]}, run_config())["messages"]
+    expected = ["hello 0", "reply a", "hello 1", "reply b", "hello 2", "reply c"]
+    assert [message.text for message in thread] == expected
+    assert sorted(record.text for record in records(known, role="assistant")) == expected[1::2]
+
+
 def test_the_context_in_the_system_message(known, config, run_config):
     """With inject_as="system" a callable that hands everything back still returns only what is new."""
     saver, seen = InMemorySaver(), []
