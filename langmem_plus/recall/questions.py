@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from langmem_plus.recall.made import with_scores
 from langmem_plus.recall.readings import read
-from langmem_plus.records import TURN_ROLES, MemoryHit
+from langmem_plus.recall.repeats import NOTHING, Place, left_out, place_of
+from langmem_plus.records import TURN_ROLES, Choice, MemoryHit
 from langmem_plus.small_talk import (
     ACKNOWLEDGEMENTS,
     FILLERS,
@@ -18,6 +18,8 @@ from langmem_plus.small_talk import (
 )
 from langmem_plus.text import SENTENCE, tokens
 
+# From this cosine on a question is another one in other words.
+PARAPHRASE = 0.75
 _SMALL_TALK = longest_first(tuple({*GREETINGS_AND_THANKS, *ACKNOWLEDGEMENTS, *FILLERS}))
 
 
@@ -36,26 +38,36 @@ def only_asks(text: str) -> bool:
     return asked
 
 
-def questions_last(query: str, hits: Sequence[MemoryHit]) -> list[MemoryHit]:
-    """The hits with the turns that only ask what the query asks behind everything else, at a total no better than the
-    last of the others. Takes and gives sorted hits.
+def without_questions(
+    query: str, hits: Sequence[MemoryHit], near: Mapping[Place, float] = NOTHING
+) -> tuple[list[MemoryHit], list[Choice]]:
+    """The hits without the turns that only ask what the query asks, and why those were dropped.
 
-    A question holds its own words, so keyword and vector search find it before its answer. Demoted are turns that are
-    nothing but questions (`only_asks`) and that hold every content word of the query, and at most as many others;
-    another question may still tell something ("Do you like my new bike?").
+    A question holds its own words, so search by words and vectors finds it before its answer. Dropped are turns that are
+    nothing but questions (`only_asks`) and that hold every content word of the query, and at most as many others, or
+    whose best sentence is as near to it as a paraphrase; another question may still tell something ("Do you like my
+    new bike?").
+
+    Args:
+        query: what was asked.
+        hits: what was found.
+        near: how near the best sentence of each is to the query, as cosines, where that is known.
     """
     wanted = set(tokens(query))
-    asked = [hit for hit in hits if wanted and hit.record.role in TURN_ROLES and _asks(wanted, hit.record.text)]
-    last = {id(hit) for hit in asked}
-    said = [hit for hit in hits if id(hit) not in last]
-    if not said or not asked:
-        return list(hits)
-    floor = min(hit.scores["total"] for hit in said)
-    return said + [with_scores(hit, {**hit.scores, "total": min(floor, hit.scores["total"])}) for hit in asked]
+    kept: list[MemoryHit] = []
+    dropped: list[Choice] = []
+    for hit in hits:
+        is_turn = bool(wanted) and hit.record.role in TURN_ROLES
+        if is_turn and _asks(wanted, hit.record.text, near.get(place_of(hit), 0.0)):
+            dropped.append(left_out(hit, "it only asks the same"))
+        else:
+            kept.append(hit)
+    return kept, dropped
 
 
-def _asks(wanted: set[str], text: str) -> bool:
+def _asks(wanted: set[str], text: str, near: float) -> bool:
     if not is_question(text):  # nothing that only asks goes without
         return False
     held = read(text).words.keys()
-    return wanted <= held and len(held) <= 2 * len(wanted) and only_asks(text)
+    same = near >= PARAPHRASE or (wanted <= held and len(held) <= 2 * len(wanted))
+    return same and only_asks(text)

@@ -22,7 +22,7 @@ from langmem_plus.recall.made import make_choice, with_scores
 from langmem_plus.recall.newer import linked_first, newer_first
 from langmem_plus.recall.overlap import spoken
 from langmem_plus.recall.query import bounded, current_text
-from langmem_plus.recall.questions import questions_last
+from langmem_plus.recall.questions import without_questions
 from langmem_plus.recall.relevance import given_relevance, relevance_of
 from langmem_plus.recall.repeats import (
     Place,
@@ -86,7 +86,7 @@ def rank(
         config: weights, τ and thresholds.
         now: the time that ages are counted from.
         supported: False for a hit that nothing speaks for.
-        query: what was asked; turns that only ask it again come last.
+        query: what was asked; turns that only ask it again are dropped.
         judged: what the built-in reranker said; its shares stand among the scores, and of look-alikes the newer comes
             first.
     """
@@ -108,13 +108,14 @@ def rank(
         if judged.sentences is not None:
             cosines = zip(places, judged.sentences.tolist(), strict=True)
             near = {place: cosine for place, cosine in cosines if not math.isnan(cosine)}
+    kept, questions = without_questions(query, kept, near)
     kept, repeats = without_repeats(linked_first(kept), answers, query, near)
     kept = linked_first(kept)  # a turn may have raised a fact since
     kept, copies = without_copies(kept)
     kept, echoes = without_echoes(kept)
     if judged is not None and judged.asked is not None:
         kept = newer_first(kept, judged.asked, judged.bits)
-    return questions_last(query, kept), [*dropped, *repeats, *copies, *echoes]
+    return kept, [*dropped, *questions, *repeats, *copies, *echoes]
 
 
 def _refusal(hit: MemoryHit, relevance: float, config: MemoryConfig, supported: bool) -> str | None:

@@ -9,7 +9,8 @@ from langgraph.store.base import BaseStore
 
 from langmem_plus.config import MemoryConfig
 from langmem_plus.recall import recall
-from langmem_plus.recall.questions import only_asks, questions_last
+from langmem_plus.recall.questions import only_asks, without_questions
+from langmem_plus.recall.repeats import place_of
 from langmem_plus.records import MemoryHit, MemoryRecord, Scope
 from langmem_plus.services import Services
 
@@ -36,13 +37,22 @@ def test_a_text_only_asks_when_every_sentence_does(text: str, expected: bool) ->
     assert only_asks(text) is expected
 
 
-def test_a_turn_that_asks_the_same_comes_after_what_states_something(hit: MakeHit) -> None:
-    """At a total that isn't better than theirs, so that the choice among them keeps it last."""
+def test_a_turn_that_asks_the_same_is_no_answer(hit: MakeHit) -> None:
+    """Whether something else is there or not: a question that is asked again states nothing."""
     asked = hit("Which city do I live in?", {"total": 0.9}, role="user")
     said = hit("I live in Grenoble now.", {"total": 0.4})
-    found = questions_last(QUERY, [asked, said])
-    assert [(each.text, each.scores["total"]) for each in found] == [(said.text, 0.4), (asked.text, 0.4)]
-    assert asked.scores == {"total": 0.9}
+    found, dropped = without_questions(QUERY, [asked, said])
+    assert (found, [choice.reason for choice in dropped]) == ([said], ["it only asks the same"])
+    assert without_questions(QUERY, [asked])[0] == []
+
+
+def test_a_paraphrase_is_told_by_its_sentence(hit: MakeHit) -> None:
+    """The same question in other words is near to it; a statement that is as near answers it."""
+    asked = hit("Where's my home?", {"total": 0.9}, role="user")
+    said = hit("I live in Grenoble now.", {"total": 0.4}, role="user", id="said")
+    near = {place_of(asked): 0.8, place_of(said): 0.8}
+    assert without_questions(QUERY, [asked, said], near)[0] == [said]
+    assert without_questions(QUERY, [asked, said], {place_of(asked): 0.6})[0] == [asked, said]
 
 
 @pytest.mark.parametrize(
@@ -56,13 +66,7 @@ def test_a_turn_that_asks_the_same_comes_after_what_states_something(hit: MakeHi
 def test_other_turns_keep_their_place(hit: MakeHit, text: str) -> None:
     """A statement beside the question, another question, and one that tells much by itself."""
     turn, said = hit(text, {"total": 0.9}, role="user"), hit("I like tea.", {"total": 0.4})
-    assert questions_last(QUERY, [turn, said]) == [turn, said]
-
-
-def test_a_question_alone_is_still_found(hit: MakeHit) -> None:
-    """Where nothing states anything, the question is what there is."""
-    asked = hit("Which city do I live in?", {"total": 0.9}, role="user")
-    assert questions_last(QUERY, [asked]) == [asked]
+    assert without_questions(QUERY, [turn, said]) == ([turn, said], [])
 
 
 def test_the_current_fact_comes_before_an_old_question_and_its_outdated_answer(
@@ -76,4 +80,4 @@ def test_the_current_fact_comes_before_an_old_question_and_its_outdated_answer(
     put("I live in Grenoble now.", id="home", replaces=["lyon"])
     services = Services(config=MemoryConfig(), store=store)
     hits, _ = recall(services, scope, QUERY)
-    assert [hit.record.id for hit in hits] == ["home", "asked"]
+    assert [hit.record.id for hit in hits] == ["home"]
