@@ -14,11 +14,13 @@ taken from there.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 from langchain_core.messages import BaseMessage
 
 from langmem_plus.errors import InvalidValueError
+from langmem_plus.providers.spending import model_uses
 from langmem_plus.recall.answerable import SEARCHED
 from langmem_plus.recall.filters import Filter, RecordFilter, read_filter
 from langmem_plus.recall.inject import apply_context, build_context, clip_tail, inject_node, strip_context
@@ -30,6 +32,7 @@ from langmem_plus.recall.retrieve import retrieve as _retrieve
 from langmem_plus.records import MemoryHit, MemoryReport, Scope
 from langmem_plus.services import Services
 from langmem_plus.shown import shown
+from langmem_plus.telemetry import Observed, content_of
 
 __all__ = [
     "Filter",
@@ -81,13 +84,22 @@ def recall(
     chosen_by = read_filter(filter)
     if not _has_words(query):
         return [], NOTHING_ASKED.model_copy(deep=True)
-    hits, report = _retrieve(
-        services, scope, query, limit=_candidates(services, k), messages=messages, filter=chosen_by
-    )
-    ranked, reranked = rerank_with(services, query, hits, least=SEARCHED)
-    chosen, selected = select(ranked, services.config, k, documents_apart=False)
-    selected.warnings += keep_scores(services, chosen)
-    return chosen, report.merge(reranked).merge(selected)
+    with _observed("search", services, scope, query) as found:
+        with _observed("retrieve", services, scope) as done:
+            hits, report = _retrieve(
+                services, scope, query, limit=_candidates(services, k), messages=messages, filter=chosen_by
+            )
+            done(report, hits)
+        with _observed("rerank", services, scope) as done:
+            ranked, reranked = rerank_with(services, query, hits, least=SEARCHED)
+            done(reranked, ranked)
+        with _observed("mmr", services, scope) as done:
+            chosen, selected = select(ranked, services.config, k, documents_apart=False)
+            selected.warnings += keep_scores(services, chosen)
+            done(selected, chosen)
+        whole = report.merge(reranked).merge(selected)
+        found(whole, chosen)
+    return chosen, whole
 
 
 async def arecall(
@@ -103,13 +115,38 @@ async def arecall(
     chosen_by = read_filter(filter)
     if not _has_words(query):
         return [], NOTHING_ASKED.model_copy(deep=True)
-    hits, report = await aretrieve(
-        services, scope, query, limit=_candidates(services, k), messages=messages, filter=chosen_by
-    )
-    ranked, reranked = await arerank_with(services, query, hits, least=SEARCHED)
-    chosen, selected = select(ranked, services.config, k, documents_apart=False)
-    selected.warnings += await akeep_scores(services, chosen)
-    return chosen, report.merge(reranked).merge(selected)
+    with _observed("search", services, scope, query) as found:
+        with _observed("retrieve", services, scope) as done:
+            hits, report = await aretrieve(
+                services, scope, query, limit=_candidates(services, k), messages=messages, filter=chosen_by
+            )
+            done(report, hits)
+        with _observed("rerank", services, scope) as done:
+            ranked, reranked = await arerank_with(services, query, hits, least=SEARCHED)
+            done(reranked, ranked)
+        with _observed("mmr", services, scope) as done:
+            chosen, selected = select(ranked, services.config, k, documents_apart=False)
+            selected.warnings += await akeep_scores(services, chosen)
+            done(selected, chosen)
+        whole = report.merge(reranked).merge(selected)
+        found(whole, chosen)
+    return chosen, whole
+
+
+@contextmanager
+def _observed(
+    name: str, services: Services, scope: Scope, query: str | None = None
+) -> Iterator[Callable[[MemoryReport, Sequence[MemoryHit]], None]]:
+    """A stage outside of a graph, as a trace has it; what is given is told what it did."""
+    content = services.config.telemetry_content
+    with Observed(name, content=content) as seen, model_uses() as uses:
+
+        def done(report: MemoryReport, hits: Sequence[MemoryHit]) -> None:
+            seen.done(report, None, uses)
+            if content:
+                seen.tell(content_of(name, {"memory_hits": hits, "query": query}, {"user.id": scope.user_id}))
+
+        yield done
 
 
 def _has_words(query: str) -> bool:

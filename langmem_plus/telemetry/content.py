@@ -21,12 +21,14 @@ def content_of(name: str, state: Mapping[str, Any], identity: Mapping[str, str])
     records = _records(name, state)
     if records:
         told["gen_ai.memory.records"] = json.dumps(records, ensure_ascii=False)
-    if name == "retrieve" and (query := _query(state)):
+    if name in ("retrieve", "search") and (query := _query(state)):
         told["gen_ai.memory.query.text"] = query
     return told
 
 
 def _query(state: Mapping[str, Any]) -> str:
+    if state.get("query"):
+        return str(state["query"])
     plan, messages = state.get("memory_plan"), state.get("messages") or []
     if plan is not None and plan.query:
         return str(plan.query)
@@ -35,7 +37,7 @@ def _query(state: Mapping[str, Any]) -> str:
 
 
 def _records(name: str, state: Mapping[str, Any]) -> list[dict[str, Any]]:
-    if name in ("retrieve", "rerank", "mmr", "inject"):
+    if name in ("retrieve", "rerank", "mmr", "inject", "search"):
         hits = state.get("memory_hits") or []
         return [{"id": hit.record.id, "content": hit.record.text, **_score(hit.scores)} for hit in hits]
     if name in ("extract", "reconcile"):

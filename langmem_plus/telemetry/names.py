@@ -45,6 +45,7 @@ COUNTERS = {
     "langmem_plus.turns": ("{turn}", "Messages of users that were stored; the measure for what a turn costs."),
     "langmem_plus.facts": ("{fact}", "Facts, by what became of them; repeated is what deduplication saved."),
     "langmem_plus.trims": ("{record}", "Records that were cut: for a prompt's budget, or by eviction."),
+    "langmem_plus.compressed": ("{message}", "Messages that left a thread, because its summary tells them."),
     "langmem_plus.pinned.chosen": ("{record}", "Pinned records that were chosen to be cut; should stay 0."),
     "langmem_plus.stage.failures": ("{failure}", "Stages that failed, by the kind of the error."),
     "langmem_plus.model.calls": ("{call}", "Calls of models that memory made, by stage."),
@@ -86,6 +87,8 @@ COUNTED: dict[str, dict[str, tuple[str, dict[str, str]]]] = {
         "shortened": ("langmem_plus.trims", {"langmem_plus.trim": "shortened"}),
         "pinned_chosen": ("langmem_plus.pinned.chosen", {"langmem_plus.trim": "no_room"}),
     },
+    "compress": {"compressed_messages": ("langmem_plus.compressed", {})},
+    "make_room": {"compressed_messages": ("langmem_plus.compressed", {})},
     "evict": {
         "evicted": ("langmem_plus.trims", {"langmem_plus.trim": "evicted"}),
         "pinned_chosen": ("langmem_plus.pinned.chosen", {"langmem_plus.trim": "evicted"}),

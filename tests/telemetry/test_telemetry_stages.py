@@ -13,10 +13,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 from opentelemetry.trace import SpanKind, StatusCode
 from pydantic import BaseModel
 
+from langmem_plus import MemoryClient
 from langmem_plus.config import MemoryConfig
 from langmem_plus.graph import create_memory_graph
 from langmem_plus.providers.chat import astructured, structured
@@ -184,6 +186,15 @@ class TestGraph:
         trims = told.sums("langmem_plus.trims", "langmem_plus.trim")
         assert trims["no_room"] >= 1 and trims["evicted"] >= 1
 
+    def test_what_leaves_a_long_thread(self, told) -> None:
+        """Messages that compression took out of it."""
+        settings_ = PLAIN.replace(threshold_tokens=60, recent_messages_to_keep=2, summary_refresh_turns=1)
+        graph = create_memory_graph(_echo, store=InMemoryStore(), config=settings_, checkpointer=InMemorySaver())
+        for place in range(6):
+            graph.invoke({"messages": [HumanMessage(f"My dog number {place} is called Rex the {place}th.")]}, ALICE)
+        left = len(graph.get_state(ALICE).values["messages"])
+        assert told.sums("langmem_plus.compressed") == {(): 12 - left} and left < 12
+
     @settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(word=st.text("qxzj", min_size=6, max_size=12))
     def test_no_text_and_no_identity_is_told(self, told, word: str) -> None:
@@ -206,6 +217,53 @@ class TestGraph:
         talk("My dog is called Rex.", settings={"telemetry_content": True, "incognito_default": True})
         everything = told.everything()
         assert "Rex" not in everything and "secret" not in everything
+
+
+class TestSearch:
+    @pytest.mark.parametrize("how", ["sync", "async"])
+    @pytest.mark.parametrize("content", [False, True])
+    async def test_a_search_is_a_span_with_its_stages_below(self, told, how: str, content: bool) -> None:
+        """Of the client, the tools and the retriever, which run no graph."""
+        client = MemoryClient(InMemoryStore(), config=PLAIN.replace(telemetry_content=content))
+        client.add("My dog is called Rex.", user_id="alice-secret")
+        question = {"query": "What is my dog called?", "user_id": "alice-secret"}
+        found = client.search(**question) if how == "sync" else await client.asearch(**question)
+        search = told.span("search")
+        assert search.attributes["gen_ai.operation.name"] == "search_memory"
+        assert search.attributes["gen_ai.memory.record.count"] == len(found) > 0
+        below = [span.name for span in told.spans if span.parent and span.parent.span_id == search.context.span_id]
+        assert below == ["retrieve", "rerank", "mmr"]
+        assert ("Rex" in search.attributes.get("gen_ai.memory.records", "")) is content
+        assert (search.attributes.get("gen_ai.memory.query.text") == question["query"]) is content
+        assert ("secret" in told.everything()) is content
+
+
+class TestPinned:
+    def test_one_without_room_in_the_prompt_is_told(self, told) -> None:
+        """As a warning in the report that is streamed, and as a number that should stay 0."""
+        store = InMemoryStore()
+        with MemoryClient(store, config=PLAIN) as client:
+            client.add("My dog is called Rex.", user_id="alice")
+            (fact,) = client.list(user_id="alice", role="memory")
+            client.pin(fact.id, user_id="alice")
+            report = client.explain("What is my dog called?", user_id="alice").report
+            assert "pinned_chosen" not in report.counts
+        with MemoryClient(store, config=PLAIN.replace(memories_max_tokens=10)) as client:
+            report = client.explain("What is my dog called?", user_id="alice").report
+        assert report.counts["pinned_chosen"] == 1 and fact.id in " ".join(report.warnings)
+        assert told.sums("langmem_plus.pinned.chosen", "langmem_plus.trim") == {"no_room": 1}
+
+    def test_one_that_is_chosen_for_eviction_stays(self, told, caplog, monkeypatch: pytest.MonkeyPatch) -> None:
+        """It was pinned while others were counted, or the choice is wrong: it stays, and that is told."""
+        client = MemoryClient(InMemoryStore(), config=PLAIN.replace(max_entries=1))
+        client.add("My dog is called Rex.", user_id="alice")
+        (fact,) = client.list(user_id="alice", role="memory")
+        client.pin(fact.id, user_id="alice")
+        monkeypatch.setattr("langmem_plus.remember.evict.choose", lambda records, config, now: list(records))
+        client.add("My cat is called Tom.", user_id="alice")
+        assert [each.id for each in client.list(user_id="alice", role="memory")] == [fact.id]
+        assert told.sums("langmem_plus.pinned.chosen", "langmem_plus.trim") == {"evicted": 1}
+        assert f"the pinned memory {fact.id} was chosen for eviction, and stays" in caplog.text
 
 
 class TestWithoutOpenTelemetry:
