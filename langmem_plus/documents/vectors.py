@@ -40,6 +40,8 @@ GIVEN = "given"
 _CHROMA = "chroma-{}"
 # A vector store that holds other texts, too, is asked for so many times as many, so often.
 _GROWTH, _ROUNDS = 4, 3
+# A local model reads a piece of a document in about so many parts, each as long as its texts are.
+_PARTS = 4
 _CHECKED = 1000  # ids that a vector store is asked for, or told to drop, at a time
 
 
@@ -225,10 +227,11 @@ class Vectors:
             wanted = self._catalog.keys()
             self._remove(self._opened.held - wanted)
             missing = sorted(wanted - self._opened.held - self._refused)
-        for start in range(0, len(missing), self._config.embed_batch):
+        size = max(1, self._config.embed_batch // _PARTS)
+        for start in range(0, len(missing), size):
             if (stop is not None and stop.is_set()) or not self.breaker.allows():
                 break
-            keys = missing[start : start + self._config.embed_batch]
+            keys = missing[start : start + size]
             with self._lock:
                 waiting = [key for key in keys if key not in self._opened.held]  # another thread may have been at it
                 count += self._add(self._catalog.texts(waiting))
@@ -295,8 +298,7 @@ class Vectors:
         Raises:
             Exception: the embedder or the vector store failed.
         """
-        with self._lock:
-            held = set(self._opened.held)
+        held = self._opened.held  # without the lock, which is held while texts are embedded
         if not held or not self.breaker.allows():
             return []
         began, wanted = time.monotonic(), limit

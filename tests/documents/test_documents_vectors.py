@@ -201,6 +201,27 @@ def test_the_background(open_index, write, embedder) -> None:
     assert len(embedder.texts) == 4
 
 
+def test_a_search_waits_for_no_embedding(open_index, write, embedder) -> None:
+    """While the embedder is at work, or hangs, what is new is found by its words."""
+    index = open_index()
+    index.sync()
+    begun, ended = threading.Event(), threading.Event()
+
+    def hangs(text: str) -> bool:
+        if text == "epsilon zeta":
+            begun.set()
+            ended.wait(20)
+        return False
+
+    embedder.fails_at = hangs
+    write("c.md", "epsilon zeta")
+    assert [hit.text for hit in index.search("epsilon")] == ["epsilon zeta"]
+    assert begun.wait(10)
+    assert [hit.text for hit in index.search("gamma")] == ["gamma delta"]
+    assert not ended.is_set()
+    ended.set()
+
+
 def test_a_search_reads_for_so_long(open_index, write) -> None:
     """What takes longer than ``document_seconds`` is read behind it, and the recall is told."""
     index = open_index(settings={"document_seconds": 0})
