@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import uuid
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, cast
 
 from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage
 
 from langmem_plus.client.explained import run_config
 from langmem_plus.client.said import Message, to_message
-from langmem_plus.client.told import Thread, to_messages, turn_number
+from langmem_plus.client.told import Thread, thread_steps, to_messages, turn_number
 from langmem_plus.errors import InvalidValueError
 from langmem_plus.graph.memory import Continued
 from langmem_plus.messages import message_text
@@ -20,6 +22,18 @@ from langmem_plus.remember.record import event_id, make_turns, store_turns, user
 from langmem_plus.remember.steps import Steps
 from langmem_plus.services import Services
 from langmem_plus.shown import shown
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass
+class Asked:
+    """What is said now, and the graph's input that it became; None until the thread was read."""
+
+    scope: Scope
+    said: HumanMessage
+    given: Continued | None = None
+
 
 Said = str | Message | Sequence[str | Mapping[str, Any]]
 
@@ -58,7 +72,7 @@ def continue_thread(thread: Thread, said: HumanMessage, services: Services) -> C
         if turn.role == "user" and _is(turn.metadata.get("message_id"), turn.text, said):
             turns, known = turns[:place], turn
             break
-    last = turn_number(known) - 1 if known else max(map(turn_number, turns), default=0)
+    last = turn_number(known) if known else max(map(turn_number, turns), default=0)
     shown_turns = Thread(turns).alive(services.clock())[-services.config.tail_messages :]
     history = [_named(message) for message in to_messages(shown_turns) if message.id != said.id]
     before = next((message.id for message in reversed(history) if isinstance(message, HumanMessage)), None)
@@ -80,12 +94,31 @@ def _named(message: BaseMessage) -> BaseMessage:
     return message.model_copy(update={"name": None})
 
 
-def keep_steps(scope: Scope, given: Continued, services: Services) -> Steps[bool]:
-    """Store what the user says, as the memory graph does before its agent runs; gives whether it wasn't there yet."""
-    messages, config = given["messages"], run_config(scope)
+def read_steps(asked: Asked, services: Services) -> Steps[Continued]:
+    """Read the thread, and make the graph's input of it."""
+    thread = (yield from thread_steps(asked.scope)) if asked.scope.thread_id else Thread([])
+    asked.given = continue_thread(thread, asked.said, services)
+    return asked.given
+
+
+def keep_steps(asked: Asked, services: Services) -> Steps[bool]:
+    """Store what the user says, as the memory graph does before its agent runs; gives whether it wasn't there yet.
+
+    Where the thread couldn't be read it is tried once more; if that fails, too, the words go to its beginning, and it
+    is the time at which they were said that tells their place.
+    """
+    config = run_config(asked.scope)
     if services.is_incognito(config):
         return False
+    given = asked.given
+    if given is None:
+        try:
+            given = yield from read_steps(asked, services)
+        except Exception as error:  # noqa: BLE001 - whatever the store raises, the words are worth a try
+            logger.warning("memory: the thread can't be read: %s", error)
+            given = continue_thread(Thread([]), asked.said, services)
+    messages = given["messages"]
     turn, new = user_turn(messages, given["memory_turn"], given["memory_counted"])
     event = event_id(messages, config)
-    turns = make_turns(new, "user", scope, turn, now=services.clock(), config=services.config, event=event)
-    return bool((yield from store_turns(scope.namespace, turns)))
+    turns = make_turns(new, "user", asked.scope, turn, now=services.clock(), config=services.config, event=event)
+    return bool((yield from store_turns(asked.scope.namespace, turns)))

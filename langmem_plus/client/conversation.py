@@ -9,15 +9,15 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, overload
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.store.base import BaseStore
 
 from langmem_plus.client.apart import aapart, apart, astream_apart, stream_apart
-from langmem_plus.client.continued import Said, continue_thread, keep_steps, read_message
+from langmem_plus.client.continued import Asked, Said, keep_steps, read_message, read_steps
 from langmem_plus.client.explained import run_config
 from langmem_plus.client.told import Thread, check_limit, summary_message, thread_steps, to_messages
-from langmem_plus.errors import LangMemPlusError, ModelCallError
+from langmem_plus.errors import LangMemPlusError, ModelCallError, StoreError
 from langmem_plus.graph import Afterwards
 from langmem_plus.graph.halves import Graph
 from langmem_plus.graph.memory import Continued, build_memory_graph
@@ -145,14 +145,15 @@ class ConversationCalls:
             MissingIdentityError: nobody is named.
             InvalidValueError: the message isn't one of the user's, or says nothing.
             ModelCallError: the model gave no answer; its own error is the cause.
+            StoreError: the thread can't be read.
             ConfigError: the model's package or key is missing; the message says what to do.
         """
-        scope, said = Scope(user_id, space, thread_id=thread_id), read_message(message)
+        asked = Asked(Scope(user_id, space, thread_id=thread_id), read_message(message))
         if stream:
-            return self._stream(scope, said)
-        given = self._input(scope, said)
-        with self._kept(scope, given):
-            return _reply(apart(lambda: self._graph().invoke(given, run_config(scope))))
+            return self._stream(asked)
+        with self._kept(asked):
+            given = run_steps(read_steps(asked, self._services), self._services, self.store)
+            return _reply(apart(lambda: self._graph().invoke(given, run_config(asked.scope))))
 
     @overload
     async def achat(
@@ -185,79 +186,86 @@ class ConversationCalls:
         self, message: Said, *, user_id: str, space: str = "default", thread_id: str | None = None, stream: bool = False
     ) -> Reply | AsyncIterator[AIMessageChunk]:
         """Answer a message from memory, as `chat`; ``async for piece in await client.achat(…, stream=True)``."""
-        scope, said = Scope(user_id, space, thread_id=thread_id), read_message(message)
+        asked = Asked(Scope(user_id, space, thread_id=thread_id), read_message(message))
         if stream:
-            return self._astream(scope, said)
-        given = await self._ainput(scope, said)
-        async with self._akept(scope, given):
-            return _reply(await aapart(self._graph().ainvoke(given, run_config(scope))))
+            return self._astream(asked)
+        async with self._akept(asked):
+            given = await arun_steps(read_steps(asked, self._services), self._services, self.store)
+            return _reply(await aapart(self._graph().ainvoke(given, run_config(asked.scope))))
 
-    def _stream(self, scope: Scope, said: HumanMessage) -> Iterator[AIMessageChunk]:
-        given, config = self._input(scope, said), run_config(scope)
-        with self._kept(scope, given):
+    def _stream(self, asked: Asked) -> Iterator[AIMessageChunk]:
+        config = run_config(asked.scope)
+        with self._kept(asked):
+            given = run_steps(read_steps(asked, self._services), self._services, self.store)
             for found in stream_apart(lambda: _started(self._graph(), given, config)):
                 if (piece := _piece(found)) is not None:
                     yield piece
 
-    async def _astream(self, scope: Scope, said: HumanMessage) -> AsyncIterator[AIMessageChunk]:
-        given, config = await self._ainput(scope, said), run_config(scope)
-        async with (
-            self._akept(scope, given),
-            aclosing(astream_apart(lambda: _astarted(self._graph(), given, config))) as stream,
-        ):
-            async for found in stream:
-                if (piece := _piece(found)) is not None:
-                    yield piece
+    async def _astream(self, asked: Asked) -> AsyncIterator[AIMessageChunk]:
+        config = run_config(asked.scope)
+        async with self._akept(asked):
+            given = await arun_steps(read_steps(asked, self._services), self._services, self.store)
+            async with aclosing(astream_apart(lambda: _astarted(self._graph(), given, config))) as stream:
+                async for found in stream:
+                    if (piece := _piece(found)) is not None:
+                        yield piece
 
     @contextmanager
-    def _kept(self, scope: Scope, given: Continued) -> Iterator[None]:
-        """What the user said is stored even where the graph didn't come to it: recall failed, or the call was cut off.
+    def _kept(self, asked: Asked) -> Iterator[None]:
+        """What the user said is stored even where the graph didn't come to it: the thread couldn't be read, recall
+        failed, or the call was cut off.
 
         Raises:
             ModelCallError: no answer came.
+            StoreError: the thread can't be read.
         """
         try:
             yield
         except BaseException as error:
-            steps = keep_steps(scope, given, self._services)
+            was_read, steps = asked.given is not None, keep_steps(asked, self._services)
             try:
-                kept = apart(lambda: run_steps(steps, self._services, self.store))
+                kept: bool | None = apart(lambda: run_steps(steps, self._services, self.store))
             except Exception as failure:  # noqa: BLE001 - what went wrong first is what the caller must see
-                kept = _not_kept(failure)
-            self._finish(scope, kept, error)
+                _tell_not_kept(failure)
+                kept = None
+            self._finish(asked.scope, kept, error, was_read=was_read)
             raise
 
     @asynccontextmanager
-    async def _akept(self, scope: Scope, given: Continued) -> AsyncIterator[None]:
+    async def _akept(self, asked: Asked) -> AsyncIterator[None]:
         """As `_kept`."""
         try:
             yield
         except BaseException as error:
-            steps = keep_steps(scope, given, self._services)
+            was_read, steps = asked.given is not None, keep_steps(asked, self._services)
             try:
-                kept = await aapart(arun_steps(steps, self._services, self.store))
+                kept: bool | None = await aapart(arun_steps(steps, self._services, self.store))
             except Exception as failure:  # noqa: BLE001 - as above
-                kept = _not_kept(failure)
-            self._finish(scope, kept, error)
+                _tell_not_kept(failure)
+                kept = None
+            self._finish(asked.scope, kept, error, was_read=was_read)
             raise
 
-    def _finish(self, scope: Scope, kept: bool, error: BaseException) -> None:
-        """Have facts drawn out of what was stored only now; what somebody else raised is no answer of the model."""
+    def _finish(self, scope: Scope, kept: bool | None, error: BaseException, *, was_read: bool) -> None:
+        """Have facts drawn out of what was stored only now; what somebody else raised is no answer of the model.
+
+        Args:
+            scope: whose memory.
+            kept: whether the user's words were stored now; None where they couldn't be.
+            error: what went wrong.
+            was_read: whether the thread was, so that the model was asked.
+        """
         if kept and self._services.config.background:
             self._afterwards.submit(scope, self.store)
-        if isinstance(error, Exception) and not isinstance(error, LangMemPlusError):
-            raise ModelCallError(
-                f"no answer came ({type(error).__name__}: {error}). What the user said is in memory, unless the "
-                "session is incognito. Check the model's name, key and address with `langmem-plus doctor`."
-            ) from error
-
-    def _input(self, scope: Scope, said: HumanMessage) -> Continued:
-        thread = run_steps(thread_steps(scope), self._services, self.store) if scope.thread_id else Thread([])
-        return continue_thread(thread, said, self._services)
-
-    async def _ainput(self, scope: Scope, said: HumanMessage) -> Continued:
-        thread = await arun_steps(thread_steps(scope), self._services, self.store) if scope.thread_id else Thread([])
-        return continue_thread(thread, said, self._services)
+        if not isinstance(error, Exception) or isinstance(error, LangMemPlusError):
+            return
+        said = "is in memory, unless the session is incognito" if kept is not None else "couldn't be stored"
+        told = f"({type(error).__name__}: {error}). What the user said {said}."
+        if not was_read:
+            raise StoreError(f"the conversation can't be read {told} See whether the store can be reached.") from error
+        raise ModelCallError(
+            f"no answer came {told} Check the model's name, key and address with `langmem-plus doctor`."
+        ) from error
 
     def _loaded(self, thread: Thread, limit: int | None) -> list[BaseMessage]:
         now = self._services.clock()
@@ -300,6 +308,5 @@ def _reply(output: Mapping[str, Any]) -> Reply:
     return Reply(output["messages"][-1], output.get("memory_context") or "", report)
 
 
-def _not_kept(error: Exception) -> bool:
+def _tell_not_kept(error: Exception) -> None:
     logger.error("memory: what the user said couldn't be stored: %s: %s", type(error).__name__, error, exc_info=error)
-    return False

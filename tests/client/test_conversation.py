@@ -23,9 +23,11 @@ from typing_extensions import TypedDict
 
 from langmem_plus import MemoryClient, MemoryConfig
 from langmem_plus.client import Reply, told
-from langmem_plus.errors import ConfigError, InvalidValueError, MissingIdentityError, ModelCallError
+from langmem_plus.client.continued import Asked, read_steps
+from langmem_plus.errors import ConfigError, InvalidValueError, MissingIdentityError, ModelCallError, StoreError
 from langmem_plus.fence import strip_context
 from langmem_plus.records import MemoryRecord, Scope, record_id, summary_key, utc_now
+from langmem_plus.remember.steps import run_steps
 from langmem_plus.testing import ScriptedChatModel
 
 NOW = dt.datetime(2026, 3, 1, 12, tzinfo=dt.UTC)
@@ -175,6 +177,59 @@ async def test_a_recall_that_fails_loses_nothing() -> None:
         with pytest.raises(ConfigError, match="no search today"):
             [piece async for piece in await client.achat("My dog is called Rex.", **WHO, stream=True)]
         assert said(client) == ["I live in Reykjavik.", "My cat is called Flux.", "My dog is called Rex."]
+
+
+class _Shaky(InMemoryStore):
+    """Some of the next batches fail, by their numbers."""
+
+    failing: tuple[int, ...] = ()
+
+    def batch(self, ops: Iterable[Op]) -> list[Result]:
+        self.failing = tuple(number - 1 for number in self.failing)
+        if 0 in self.failing:
+            raise ConnectionError("the store is away")
+        return super().batch(ops)
+
+    async def abatch(self, ops: Iterable[Op]) -> list[Result]:
+        return self.batch(ops)
+
+
+@pytest.mark.parametrize("failing", [(1,), (1, 2)])
+@pytest.mark.parametrize("way", ["chat", "achat", "stream", "astream"])
+async def test_a_thread_that_cant_be_read_loses_nothing(way: str, failing: tuple[int, ...]) -> None:
+    """The user's words are in memory, even where the second try to read fails, too, and the error says what failed."""
+    store = _Shaky()
+    with open_client(store) as client:
+        client.chat("Hello", **WHO)
+        store.failing = failing
+        with pytest.raises(StoreError, match=r"can't be read \(ConnectionError.*What the user said is in memory"):
+            match way:
+                case "chat":
+                    client.chat("My number is 4711.", **WHO)
+                case "achat":
+                    await client.achat("My number is 4711.", **WHO)
+                case "stream":
+                    list(client.chat("My number is 4711.", **WHO, stream=True))
+                case _:
+                    _ = [piece async for piece in await client.achat("My number is 4711.", **WHO, stream=True)]
+        assert said(client) == ["Hello", "And so on.", "My number is 4711."]
+        client.chat("What is it?", **WHO)
+        assert said(client)[-2:] == ["What is it?", "And so on."]
+        store.failing = tuple(range(100))
+        with pytest.raises(StoreError, match="What the user said couldn't be stored"):
+            client.chat("Lost words", **WHO)
+
+
+def test_a_message_that_is_said_again_while_others_speak_stands_once(store: Any) -> None:
+    """Two calls with one message, between which the thread went on: its id tells, not where it came to stand."""
+    with open_client(store) as client:
+        message = HumanMessage("My number is 4711.", id="m1")
+        asked = Asked(Scope(**WHO), message)
+        late = run_steps(read_steps(asked, client._services), client._services, client.store)
+        client.chat("Somebody else speaks.", **WHO)
+        client.chat(message, **WHO)
+        client._graph().invoke(late, {"configurable": WHO})
+        assert said(client).count("My number is 4711.") == 1
 
 
 async def test_a_call_that_is_cancelled_loses_nothing() -> None:
