@@ -254,6 +254,16 @@ def test_messages_without_ids_are_told_by_their_words() -> None:
     assert compress(services, SCOPE, messages).gone == frozenset({0, 1, 2, 3})
 
 
+def test_messages_that_share_an_id_stay() -> None:
+    """Which of them was stored can't be told."""
+    messages = talk(4)
+    messages[1] = AIMessage("Never stored.", id="m0")
+    services = make()
+    put_turns(services, [messages[0], *messages[2:]])
+    put_summary(services, 100)
+    assert compress(services, SCOPE, messages).gone == frozenset({2, 3, 4, 5})
+
+
 def test_media_cost_a_fixed_number_of_tokens() -> None:
     """40 kB of base64 don't make a thread long."""
     image = {"type": "image", "base64": "A" * 40_000, "mime_type": "image/png"}
@@ -383,6 +393,36 @@ def test_a_turn_that_waits_is_kept_over_the_hard_limit() -> None:
     assert kept is not None
     assert gone is not None
     assert (kept.status, gone.status) == ("active", "deleted")
+    told = make(ScriptedChatModel(), compress_deletes_turns=True, hard_limit_tokens=1)
+    put_turns(told, talk(4))
+    told.find_store().put(SCOPE.namespace, record.id, record.to_value())
+    put_summary(told, 100)
+    found = compress(told, SCOPE, talk(4), now=True)
+    assert found.gone == frozenset(range(6))
+    assert found.report.warnings == []
+
+
+def test_no_turn_is_deleted_where_the_summary_is_gone_meanwhile() -> None:
+    """It was changed or forgotten between the look and the deletion: the turns stay."""
+
+    class Meanwhile(InMemoryStore):
+        """A store whose summary is taken away once the turns were listed."""
+
+        def batch(self, ops: Any) -> list[Any]:
+            asked = list(ops)
+            found = super().batch(asked)
+            if any(getattr(op, "filter", None) == {"role": "assistant", "thread_id": "t1"} for op in asked):
+                super().delete(SCOPE.namespace, summary_key(SCOPE))
+            return found
+
+    services = make(compress_deletes_turns=True)
+    services = Services(config=services.config, store=Meanwhile(), clock=services.clock)
+    put_turns(services, talk(4))
+    put_summary(services, 100)
+    compress(services, SCOPE, talk(4))
+    gone = read(services, "turn 0")
+    assert gone is not None
+    assert gone.status == "active"
 
 
 # every history
