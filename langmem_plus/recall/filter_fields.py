@@ -108,6 +108,8 @@ def _read_text(operand: Any, name: str) -> str:
         return read_id(name, operand)
     except ConfigError as error:
         raise InvalidValueError(f"{error} It stands in the filter.") from error
+    except ValueError as error:  # a number of more digits than Python writes
+        raise InvalidValueError(f"the filter's {name} is {shown(operand)}: give a text.") from error
 
 
 def _read_role(operand: Any, name: str) -> str:
@@ -138,9 +140,13 @@ def _read_flag(operand: Any, name: str) -> bool:
 
 
 def _read_number(operand: Any, name: str) -> float:
-    if not _is_number(operand) or not math.isfinite(operand):
+    try:
+        number = float(operand) if _is_number(operand) else math.nan
+    except OverflowError:  # a whole number that no float can hold
+        number = math.inf
+    if not math.isfinite(number):
         raise InvalidValueError(f"the filter's {name} is {shown(operand)}: give a number.")
-    return float(operand)
+    return number
 
 
 def _is_number(value: object) -> bool:

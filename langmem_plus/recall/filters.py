@@ -18,7 +18,7 @@ All conditions hold at once; so do all operators of a field. `OPERATORS` may be 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeAlias
@@ -32,6 +32,7 @@ Filter: TypeAlias = Mapping[str, Any]
 
 OPERATORS = ("eq", "ne", "gt", "gte", "lt", "lte", "in", "nin")
 _DEEPEST = 20
+_MOST = 10_000  # conditions, and values in them
 
 
 @dataclass(frozen=True)
@@ -63,33 +64,49 @@ def read_filter(filter: Filter | RecordFilter | None) -> RecordFilter | None:
         return filter
     if not isinstance(filter, Mapping):
         raise InvalidValueError(f'the filter {shown(filter)} isn\'t a dict such as {{"role": "memory"}}.')
-    return RecordFilter(tuple(_tests(filter, 0)), _pushed(filter)) if filter else None
+    return RecordFilter(tuple(_Reading().tests(filter)), _pushed(filter)) if filter else None
 
 
-def _tests(filter: Filter, depth: int) -> list[Test]:
-    if depth > _DEEPEST:
-        raise InvalidValueError(f"the filter nests deeper than {_DEEPEST} times: write it flatter.")
-    found: list[Test] = []
-    for name, condition in filter.items():
-        if name in ("or", "$or"):
-            found.append(partial(_any_of, _branches(name, condition, depth)))
-        elif name in ("and", "$and"):
-            found += [test for branch in _branches(name, condition, depth) for test in branch]
-        else:
-            known = find_field(name)
-            found += [known.test(op, operand, name) for op, operand in _operations(name, condition)]
-    return found
+class _Reading:
+    """The reading of one filter, which counts what it holds: a part that stands in many places is read in each."""
 
+    def __init__(self) -> None:
+        self._left = _MOST
 
-def _branches(name: str, condition: object, depth: int) -> list[list[Test]]:
-    if not isinstance(condition, list | tuple) or not condition:
-        raise InvalidValueError(
-            f'"{name}" is {shown(condition)}: give a list of filters, e.g. {{"{name}": [{{"pinned": True}}, …]}}.'
-        )
-    for branch in condition:
-        if not isinstance(branch, Mapping) or not branch:
-            raise InvalidValueError(f'"{name}" holds {shown(branch)}: each of its filters is a dict with a condition.')
-    return [_tests(branch, depth + 1) for branch in condition]
+    def tests(self, filter: Filter, depth: int = 0) -> list[Test]:
+        """The conditions of a filter, or of a part of it."""
+        if depth > _DEEPEST:
+            raise InvalidValueError(f"the filter nests deeper than {_DEEPEST} times: write it flatter.")
+        found: list[Test] = []
+        for name, condition in filter.items():
+            self._count()
+            if name in ("or", "$or"):
+                found.append(partial(_any_of, self._branches(name, condition, depth)))
+            elif name in ("and", "$and"):
+                found += [test for branch in self._branches(name, condition, depth) for test in branch]
+            else:
+                known = find_field(name)
+                for op, operand in _operations(name, condition):
+                    self._count(len(operand) if isinstance(operand, Collection) else 1)
+                    found.append(known.test(op, operand, name))
+        return found
+
+    def _branches(self, name: str, condition: object, depth: int) -> list[list[Test]]:
+        if not isinstance(condition, list | tuple) or not condition:
+            raise InvalidValueError(
+                f'"{name}" is {shown(condition)}: give a list of filters, e.g. {{"{name}": [{{"pinned": True}}, …]}}.'
+            )
+        for branch in condition:
+            if not isinstance(branch, Mapping) or not branch:
+                raise InvalidValueError(
+                    f'"{name}" holds {shown(branch)}: each of its filters is a dict with a condition.'
+                )
+        return [self.tests(branch, depth + 1) for branch in condition]
+
+    def _count(self, number: int = 1) -> None:
+        self._left -= number
+        if self._left < 0:
+            raise InvalidValueError(f"the filter has more than {_MOST} conditions and values: ask for less at once.")
 
 
 def _any_of(branches: list[list[Test]], record: MemoryRecord) -> bool:

@@ -51,12 +51,12 @@ def _as_id(value: Any) -> Any:
 
 
 def _as_json(value: Any) -> Any:
-    """An object that a model wrote as text."""
+    """An object that a model wrote as text; what can't be read stays the text, which is refused."""
     if not isinstance(value, str):
         return value
     try:
         return json.loads(value) if value.strip() else None
-    except ValueError:
+    except (ValueError, RecursionError):
         return value
 
 

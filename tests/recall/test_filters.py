@@ -17,7 +17,7 @@ from langgraph.store.memory import InMemoryStore
 
 from langmem_plus.config import MemoryConfig
 from langmem_plus.errors import InvalidValueError
-from langmem_plus.recall import arecall, read_filter, recall
+from langmem_plus.recall import arecall, filter_fields, read_filter, recall
 from langmem_plus.recall.filters import OPERATORS
 from langmem_plus.recall.retrieve import aretrieve, retrieve
 from langmem_plus.records import MemoryRecord, Scope
@@ -378,3 +378,29 @@ def test_strict_sessions_stay_strict(store: BaseStore, scope: Scope, record: Mak
     services = Services(config=MemoryConfig(recall_scope="thread"), store=store, clock=lambda: NOW)
     hits, _ = retrieve(services, scope, "green tea", limit=1, filter=read_filter({"thread_id": "old"}))
     assert [hit.record.id for hit in hits] == ["archive"]
+
+
+@given(
+    st.sampled_from([10**400, -(10**400), 10**5000, float("nan"), 1e308, "9" * 5000, "\ud800"]),
+    st.sampled_from(sorted(filter_fields.FIELDS)),
+)
+def test_a_value_beyond_all_bounds_is_refused_or_compared(value: Any, name: str) -> None:
+    """Whatever a model writes: no error of Python's own comes out."""
+    for condition in (value, {"gt": value}, {"in": [value]}):
+        try:
+            read = read_filter({name: condition})
+        except InvalidValueError:
+            continue
+        assert read is not None
+        read.matches(MemoryRecord(id="r", text="I like tea", user_id="ann"))
+
+
+def test_a_filter_has_so_many_conditions_and_no_more() -> None:
+    """Parts that stand in several places count in each: 2 to the 18th of one is refused at once; so is a long list."""
+    shared: dict[str, Any] = {"role": "memory"}
+    for _ in range(18):
+        shared = {"or": [shared, shared]}
+    for filter in (shared, {"and": [shared]}, {"tags": {"in": ["x"] * 100_000}}):
+        with pytest.raises(InvalidValueError, match="more than 10000 conditions"):
+            read_filter(filter)
+    assert read_filter({"id": {"in": [str(number) for number in range(9000)]}}) is not None

@@ -8,13 +8,15 @@ import json
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from langchain.agents import create_agent
+from langchain_core.messages import AIMessage
 from langgraph.store.memory import InMemoryStore
 
 from langmem_plus.client import MemoryClient
 from langmem_plus.config import MemoryConfig
 from langmem_plus.errors import InvalidValueError
 from langmem_plus.records import MemoryHit, MemoryRecord, MemoryReport, Scope
-from langmem_plus.testing import BagOfWordsEmbeddings
+from langmem_plus.testing import BagOfWordsEmbeddings, ScriptedChatModel
 from langmem_plus.tools import create_search_memory_tool
 from langmem_plus.tools.search import pages
 
@@ -188,3 +190,13 @@ class TestFilter:
         """The bounds stand in the schema, and the error names them."""
         with pytest.raises(ValueError, match=r"greater than|less than"):
             use(search, {"query": QUESTION, **bad}, alice)
+
+
+@pytest.mark.parametrize("filter", ["[" * 2000, '{"or":' * 2000, '{"importance":' + "9" * 400 + "}", "9" * 5000, "{"])
+def test_no_filter_of_a_models_ends_the_agent(config, filter) -> None:
+    """What can't be read is told to the model, and it goes on."""
+    call = {"name": "search_memory", "args": {"query": "tea", "filter": filter}, "id": "c1"}
+    model = ScriptedChatModel([AIMessage("", tool_calls=[call])], then="Done.")
+    agent = create_agent(model, [create_search_memory_tool(config=config)], store=InMemoryStore())
+    *_, answer, last = agent.invoke({"messages": "x"}, {"configurable": {"user_id": "alice"}})["messages"]
+    assert (answer.status, last.text) == ("error", "Done.")
