@@ -51,6 +51,16 @@ def last_human(messages: Sequence[BaseMessage]) -> int | None:
     return next((i for i in range(len(messages) - 1, -1, -1) if isinstance(messages[i], HumanMessage)), None)
 
 
+def last_said(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
+    """The user's last messages: the current one, and those that stand right before it, as unanswered ones do."""
+    place = last_human(messages)
+    found: list[BaseMessage] = []
+    while place is not None and place >= 0 and isinstance(messages[place], HumanMessage):
+        found.insert(0, messages[place])
+        place -= 1
+    return found
+
+
 @dataclass(frozen=True)
 class Unit:
     """Messages that stand or fall together: ``messages[start:stop]``; a tool round, or one message."""

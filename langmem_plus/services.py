@@ -26,6 +26,7 @@ from langgraph.store.base import BaseStore
 
 from langmem_plus.config import MemoryConfig
 from langmem_plus.errors import ConfigError, ForeignIdentityError, LangMemPlusError, MissingStoreError
+from langmem_plus.messages import last_said
 from langmem_plus.providers import Reranker, TokenEncoder
 from langmem_plus.providers.spending import ModelUse, model_uses
 from langmem_plus.records import MemoryHit, MemoryReport, Scope, utc_now
@@ -44,6 +45,8 @@ __all__ = [
     "current_runtime",
     "emit_report",
     "find_identity",
+    "held",
+    "marked",
     "settle",
     "stage",
 ]
@@ -52,6 +55,7 @@ logger = logging.getLogger(__name__)
 
 Update = dict[str, Any]
 _NO = frozenset({"", "0", "false", "no", "off", "none"})
+_INCOGNITO = "__langmem_plus_incognito"  # where it is settled; a run's context can't say otherwise
 Template = tuple[str, ...]
 
 
@@ -119,8 +123,11 @@ class Services:
 
     def is_incognito(self, config: RunnableConfig) -> bool:
         """Whether this run leaves no trace and recalls nothing: ``incognito`` in the context or in ``configurable``
-        (also as the text that a server passes on), else the setting. A text that isn't a clear no counts as a yes.
+        (also as the text that a server passes on), else the setting. A text that isn't a clear no counts as a yes. A
+        turn that was incognito when it began stays so, whatever the run says (`held`).
         """
+        if (settled := (config.get("configurable") or {}).get(_INCOGNITO)) is not None:
+            return bool(settled)
         asked = find_identity(config.get("configurable") or {}, current_runtime()).get("incognito")
         if asked is None:
             return self.config.incognito_default
@@ -194,6 +201,20 @@ def _refuse_foreign(named: Any, signed_in: str | None) -> None:
         )
 
 
+def marked(config: RunnableConfig, incognito: bool) -> RunnableConfig:
+    """The configuration; where the turn is incognito, it says so to whatever is called with it."""
+    configurable = config.get("configurable") or {}
+    return {**config, "configurable": {**configurable, "incognito": True, _INCOGNITO: True}} if incognito else config
+
+
+def held(state: MemoryState, config: RunnableConfig) -> RunnableConfig:
+    """The configuration, incognito where the user's last words were said so: who resumes a turn, or has it answered
+    again, needn't say it again.
+    """
+    said, secret = last_said(state.get("messages") or [])[-1:], state.get("memory_incognito") or []
+    return marked(config, bool(said) and said[0].id in secret)
+
+
 def current_runtime() -> Runtime[Any] | None:
     """The running graph's runtime, or None outside of a graph."""
     try:
@@ -257,7 +278,7 @@ def stage(
             seen.tell(content_of(name, {**state, **update}, services.identify(config)))
 
     def sync_node(state: MemoryState, config: RunnableConfig) -> Update:
-        started = time.perf_counter()
+        started, config = time.perf_counter(), held(state, config)
         with Observed(name, content=services.config.telemetry_content) as seen, model_uses() as uses:
             try:
                 update = dict(run(state, config))
@@ -267,7 +288,7 @@ def stage(
             return finish(state, update, started, uses, seen)
 
     async def async_node(state: MemoryState, config: RunnableConfig) -> Update:
-        started = time.perf_counter()
+        started, config = time.perf_counter(), held(state, config)
         with Observed(name, content=services.config.telemetry_content) as seen, model_uses() as uses:
             try:
                 await aprepare(services.config)

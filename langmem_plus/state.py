@@ -1,7 +1,8 @@
 """The channels that the nodes read and write.
 
-Only ``messages`` and one counter is ever checkpointed. Everything recalled lives in untracked channels: it is gone
-after the run, and after an interrupt, and can never grow a thread's history.
+Only ``messages`` is ever checkpointed, and beside it how far turns were counted, and which words were said incognito.
+Everything recalled lives in untracked channels: it is gone after the run, and after an interrupt, and can never grow a
+thread's history.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ class MemoryState(TypedDict, total=False):
         messages: the thread, as the agent sees it; never holds recalled text.
         memory_turn: the number of the thread's last recorded turn (a turn is a user's words and the reply).
         memory_counted: the id of the user's last message that was counted as part of a turn.
+        memory_incognito: the ids of the user's last messages, as far as they were said incognito; what answers them
+            is, too, whatever the run that resumes or repeats their turn says.
         memory_plan: whether this message needs memory, and which.
         memory_hits: the candidates, narrowed by each stage of recall.
         memory_summary: the record of the thread's rolling summary.
@@ -38,6 +41,7 @@ class MemoryState(TypedDict, total=False):
     messages: Annotated[list[AnyMessage], add_messages]
     memory_turn: int
     memory_counted: str | None
+    memory_incognito: list[str]
     memory_plan: Annotated[Plan, UntrackedValue]
     memory_hits: Annotated[list[MemoryHit], UntrackedValue]
     memory_summary: Annotated[MemoryRecord | None, UntrackedValue]

@@ -29,7 +29,7 @@ from langmem_plus.config import MemoryConfig
 from langmem_plus.errors import ConfigError
 from langmem_plus.graph.parents import CONTEXT_CHANNEL
 from langmem_plus.recall.inject import apply_context, clip_tail
-from langmem_plus.services import Services, Update
+from langmem_plus.services import Services, Update, held
 from langmem_plus.state import MemoryState
 
 Agent = BaseLanguageModel[Any] | Runnable[Any, Any] | Callable[[dict[str, Any]], Any]
@@ -109,7 +109,7 @@ def agent_node(door: Door, services: Services, recall_stages: Stages) -> Runnabl
     """
 
     def node(state: MemoryState, config: RunnableConfig) -> Update:
-        config, started = _lend_store(config, door, services), False
+        config, started = _lend_store(held(state, config), door, services), False
         recalled: Update = {}
         if "memory_plan" not in state:
             for stage in recall_stages:
@@ -120,7 +120,7 @@ def agent_node(door: Door, services: Services, recall_stages: Stages) -> Runnabl
         return _finish(door.runnable.invoke(payload, config), sent, state, recalled)
 
     async def anode(state: MemoryState, config: RunnableConfig) -> Update:
-        config, started = _lend_store(config, door, services), False
+        config, started = _lend_store(held(state, config), door, services), False
         recalled: Update = {}
         if "memory_plan" not in state:
             for stage in recall_stages:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Annotated, Any, NotRequired
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AnyMessage
-from langchain_core.runnables import Runnable
+from langchain_core.runnables import Runnable, RunnableConfig
 from langgraph.channels import UntrackedValue
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.message import add_messages
@@ -32,9 +32,9 @@ from langmem_plus.records import MemoryHit, MemoryRecord, Plan, Scope, utc_now
 from langmem_plus.remember.evict import evict_node
 from langmem_plus.remember.extract import extract_node
 from langmem_plus.remember.reconcile import reconcile_node
-from langmem_plus.remember.record import record_node
+from langmem_plus.remember.record import keep_incognito, record_node
 from langmem_plus.remember.summarize import summarize_node
-from langmem_plus.services import Documents, Services, Template, Update
+from langmem_plus.services import Documents, Services, Step, Template, Update, held
 from langmem_plus.shown import shown
 from langmem_plus.state import MemoryState
 
@@ -57,15 +57,19 @@ REMEMBER: tuple[tuple[str, Node], ...] = (  # `compress` edits the thread: it st
 
 
 class Messages(TypedDict):
-    """What goes into a memory graph: the new messages, or the thread so far."""
+    """What goes into a memory graph: the new messages, or the thread so far; and which were said incognito, where a
+    parent keeps that.
+    """
 
     messages: Annotated[list[AnyMessage], add_messages]
+    memory_incognito: NotRequired[list[str]]
 
 
 class Nothing(TypedDict, total=False):
     """The remember graph needs no input where the turns stand in the store already."""
 
     messages: Annotated[list[AnyMessage], add_messages]
+    memory_incognito: list[str]
 
 
 class Recalled(TypedDict, total=False):
@@ -75,12 +79,14 @@ class Recalled(TypedDict, total=False):
     memory_hits: Annotated[list[MemoryHit], UntrackedValue]
     memory_summary: Annotated[MemoryRecord | None, UntrackedValue]
     memory_context: Annotated[str, UntrackedValue]
+    memory_incognito: list[str]
     memory_report: Annotated[dict[str, Any], UntrackedValue]
 
 
 class Remembered(TypedDict, total=False):
     """What the remember graph gives: its report, with the decisions and their reasons."""
 
+    memory_incognito: list[str]
     memory_report: Annotated[dict[str, Any], UntrackedValue]
 
 
@@ -89,6 +95,7 @@ class Answered(TypedDict, total=False):
 
     messages: Annotated[list[AnyMessage], add_messages]
     memory_context: Annotated[str, UntrackedValue]
+    memory_incognito: list[str]
     memory_report: Annotated[dict[str, Any], UntrackedValue]
 
 
@@ -148,11 +155,28 @@ def recall_stages(services: Services, *, whole_thread: bool) -> list[tuple[str, 
     return [(name, own.get(name, node)) for name, node in found]
 
 
+def noting(plan: Step, services: Services) -> Step:
+    """The first node of recall, which notes for the parent whether the turn is incognito: it may be interrupted, and
+    its remember graph run in another run.
+    """
+
+    def node(state: MemoryState, config: RunnableConfig) -> Update:
+        kept = keep_incognito(state, services.is_incognito(held(state, config)))
+        return {**plan.run(state, config), **kept}
+
+    async def anode(state: MemoryState, config: RunnableConfig) -> Update:
+        kept = keep_incognito(state, services.is_incognito(held(state, config)))
+        return {**await plan.arun(state, config), **kept}
+
+    return Step(plan.name, node, anode)
+
+
 def build_recall_graph(services: Services) -> Graph:
     """The recall graph over services that exist already."""
     builder = StateGraph(MemoryState, input_schema=Messages, output_schema=Recalled)
-    builder.add_sequence(stages(RECALL, services))
-    builder.add_edge(START, RECALL[0][0]).add_edge(RECALL[-1][0], END)
+    plan = noting(plan_node(services), services)
+    builder.add_sequence([(plan.name, plan), *stages(RECALL[1:], services)])
+    builder.add_edge(START, plan.name).add_edge(RECALL[-1][0], END)
     # Nothing of it is checkpointed: a graph that is resumed calls it anew, instead of finding it done and empty.
     return aware(RecallGraph, builder.compile(name="recall", checkpointer=False))
 
@@ -182,6 +206,10 @@ def create_recall_graph(
     needs no channel. What is recalled is in no checkpoint, so it is gone after an interrupt: a node that may be
     interrupted calls it so, and recalls again.
 
+    A turn that begins incognito stays so, in a parent with `MemoryState`'s channels: whoever resumes it, or has it
+    answered again, needn't say it again, and the remember graph stores nothing of it. A parent without the channel
+    ``memory_incognito`` keeps no note of that: there each run of the turn says ``incognito`` itself.
+
     Args:
         store: where memories are kept; None uses the store of the parent graph or of the platform.
         config: the settings; None reads them from the environment.
@@ -208,6 +236,10 @@ def create_remember_graph(
 
     As a subgraph after the agent it stores the user's last words in ``messages`` and the reply to them, once, and draws
     facts out of every turn that waits in the store; without messages it does only the latter.
+
+    What an incognito run said isn't stored by a later one either, in a parent with `MemoryState`'s channels. Where the
+    agent may be interrupted, the recall graph stands ahead of it, which notes that the turn is incognito; in a parent
+    without it, or without the channel ``memory_incognito``, the run that resumes has to be incognito as well.
 
     Args:
         store: where memories are kept; None uses the store of the parent graph or of the platform.

@@ -22,7 +22,7 @@ from langmem_plus.graph.parents import ForeignGraph, aware
 from langmem_plus.records import MemoryReport, Scope
 from langmem_plus.remember.compress import compress_node
 from langmem_plus.remember.record import record_assistant_node, record_user_node
-from langmem_plus.services import Documents, Services, Step, Template, Update
+from langmem_plus.services import Documents, Services, Step, Template, Update, held
 from langmem_plus.state import MemoryState
 
 
@@ -42,6 +42,10 @@ def create_memory_graph(
     ``remember``, which only hands the rest to the background; with ``background=False`` in the settings the chain
     ``extract → reconcile → summarize → evict`` follows before the run ends. With ``hard_limit_tokens`` in the settings,
     ``make_room`` stands ahead of ``plan``.
+
+    A turn that begins incognito stays so, whatever the run that resumes it, or has it answered again, says. As a node,
+    the graph keeps that in its parent's channel ``memory_incognito`` once it has answered (declare `MemoryState`); in a
+    parent without it, each run of the turn says ``incognito`` itself.
 
     Args:
         agent: a chat model; a callable or Runnable over ``{"messages": [...]}``; a compiled graph with a
@@ -119,20 +123,20 @@ def expecting(record: Step, services: Services, afterwards: Afterwards) -> Step:
     agent may fail, and its stream be left.
     """
 
-    def expect(config: RunnableConfig) -> None:
-        if not services.is_incognito(config):
+    def expect(state: MemoryState, config: RunnableConfig) -> None:
+        if not services.is_incognito(held(state, config)):
             afterwards.expect(services.find_scope(config), services.find_store())
 
     def node(state: MemoryState, config: RunnableConfig) -> Update:
         update = record.run(state, config)
-        expect(config)
+        expect(state, config)
         return update
 
     async def anode(state: MemoryState, config: RunnableConfig) -> Update:
         try:
             return await record.arun(state, config)
         finally:  # a run that is cancelled here may have written the turn all the same
-            expect(config)
+            expect(state, config)
 
     return Step(record.name, node, anode)
 
@@ -146,7 +150,7 @@ def remember_node(services: Services, afterwards: Afterwards) -> Step:
         afterwards.catch_up(services.store)
 
     def node(state: MemoryState, config: RunnableConfig) -> Update:
-        if services.is_incognito(config):
+        if services.is_incognito(held(state, config)):
             return {}
         scope, store = services.find_scope(config), services.find_store()
         afterwards.submit(scope, store)

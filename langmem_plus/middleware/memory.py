@@ -26,7 +26,7 @@ from langmem_plus.middleware.channels import NOWHERE, Channels, Progress, Run, R
 from langmem_plus.records import MemoryReport, Scope
 from langmem_plus.remember.compress import compress_node
 from langmem_plus.remember.record import last_counted, record_assistant_node, record_user_node, user_turn
-from langmem_plus.services import Documents, Template, Update
+from langmem_plus.services import Documents, Template, Update, marked
 from langmem_plus.state import MemoryState
 
 logger = logging.getLogger(__name__)
@@ -284,12 +284,6 @@ class LongTermMemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
 def is_subagent(config: RunnableConfig) -> bool:
     """Whether a deepagents agent has called this one: then a model has written what it is told."""
     return (config.get("configurable") or {}).get("ls_agent_type") == "subagent"
-
-
-def marked(config: RunnableConfig, incognito: bool) -> RunnableConfig:
-    """The configuration, which says that the run is incognito where it is."""
-    configurable = config.get("configurable") or {}
-    return {**config, "configurable": {**configurable, "incognito": True}} if incognito else config
 
 
 def _recalled(known: MemoryState) -> Run:

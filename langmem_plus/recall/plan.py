@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from langchain_core.messages import AIMessage, BaseMessage
-from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.runnables import RunnableConfig
 
 from langmem_plus.config import MemoryConfig
 from langmem_plus.messages import last_human, message_words
@@ -30,7 +30,7 @@ from langmem_plus.recall.cues import (
 )
 from langmem_plus.recall.query import bounded, current_text, search_query
 from langmem_plus.records import MemoryReport, Plan
-from langmem_plus.services import Services, Update, stage
+from langmem_plus.services import Services, Step, Update, stage
 from langmem_plus.small_talk import (
     CUE_CHARACTERS,
     GREETINGS_AND_THANKS,
@@ -114,7 +114,7 @@ def plan_messages(messages: Sequence[BaseMessage], config: MemoryConfig, *, inco
     return chosen.model_copy(update={"query": query})
 
 
-def plan_node(services: Services) -> Runnable[MemoryState, Update]:
+def plan_node(services: Services) -> Step:
     """The node: reads ``messages``, writes ``memory_plan``."""
 
     def run(state: MemoryState, config: RunnableConfig) -> Update:

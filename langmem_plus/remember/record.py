@@ -23,7 +23,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from langmem_plus.config import MemoryConfig
 from langmem_plus.fence import QUOTED_FROM_MEMORY
-from langmem_plus.messages import message_text
+from langmem_plus.messages import last_said, message_text
 from langmem_plus.records import MemoryRecord, MemoryReport, Scope, Time, record_id
 from langmem_plus.remember.actions import find_actions
 from langmem_plus.remember.steps import Steps, arun_steps, get_records, put, run_steps, write
@@ -41,6 +41,7 @@ def user_turn(
     messages: Sequence[BaseMessage], memory_turn: int | None, counted: str | None = None
 ) -> tuple[int, list[BaseMessage]]:
     """The number of the turn that begins, and its messages: the trailing ones of the user that weren't counted yet.
+    Where there are none, as when a message is answered once more, it is that of the last turn, which goes on.
 
     A message that was counted but never answered, because the agent failed, stays in its own turn.
 
@@ -59,12 +60,23 @@ def user_turn(
     unrecorded = humans - recorded
     if counted is None and recorded and 0 < unrecorded < len(new):
         new = new[-unrecorded:]
-    return max(recorded + 1, humans), new
+    begins = bool(new) or (counted is not None and last_counted(messages, counted) != counted)
+    return max(recorded + 1 if begins else recorded, humans), new
 
 
 def last_counted(messages: Sequence[BaseMessage], before: str | None) -> str | None:
     """The id of the user's last message, which is counted now."""
     return next((message.id for message in reversed(messages) if isinstance(message, HumanMessage)), before)
+
+
+def keep_incognito(state: MemoryState, incognito: bool) -> Update:
+    """What is to be known of the user's last messages when their turn goes on: which were said incognito. Nothing where
+    that is known.
+    """
+    said = [message.id for message in last_said(state.get("messages") or []) if message.id is not None]
+    before = state.get("memory_incognito") or []
+    now = said if incognito else [each for each in said if each in before]
+    return {} if now == before else {"memory_incognito": now}
 
 
 def reply_turn(messages: Sequence[BaseMessage], memory_turn: int | None) -> tuple[int, int, list[BaseMessage]]:
@@ -149,10 +161,12 @@ def make_turns(
         if not isinstance(message, kind) or not text.strip() or message.additional_kwargs.get("lc_source"):
             continue  # lc_source marks what LangChain's own middleware wrote in the user's name
         digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+        # A message whose own id tells the call is that message, wherever others made it stand meanwhile.
+        numbers = () if event is not None and event == message.id else (turn, place)
         metadata = {"name": message.name, "message_id": message.id, "turn": turn, "position": place}
         found.append(
             MemoryRecord(
-                id=record_id("turn", *where, turn, place, role, digest),
+                id=record_id("turn", *where, *numbers, role, digest),
                 role=role,
                 text=text,
                 user_id=scope.user_id,
@@ -226,14 +240,16 @@ async def arecord(
 
 
 def record_user_node(services: Services) -> Step:
-    """Store the user's new messages; writes ``memory_turn`` and ``memory_counted``."""
+    """Store the user's new messages; writes ``memory_turn``, ``memory_counted`` and ``memory_incognito``."""
 
     def prepare(state: MemoryState, config: RunnableConfig) -> tuple[Update, list[BaseMessage]]:
         messages, counted = state.get("messages") or [], state.get("memory_counted")
         turn, new = user_turn(messages, state.get("memory_turn"), counted)
+        incognito, secret = services.is_incognito(config), state.get("memory_incognito") or []
         # An incognito turn is counted, so that it isn't taken for an unrecorded one later.
         update: Update = {"memory_turn": turn, "memory_counted": last_counted(messages, counted)}
-        return update, [] if services.is_incognito(config) else new
+        update.update(keep_incognito(state, incognito))
+        return update, [] if incognito else [message for message in new if message.id not in secret]
 
     def run(state: MemoryState, config: RunnableConfig) -> Update:
         update, new = prepare(state, config)

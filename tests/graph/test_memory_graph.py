@@ -309,8 +309,11 @@ def test_no_graph_is_compiled_with_a_store(store, config):
 def test_schemas_are_plain(store, config):
     """The schemas that a platform shows can be made, and ask for messages alone."""
     graph = create_memory_graph(ScriptedChatModel(), store=store, config=config)
-    assert list(graph.get_input_jsonschema()["properties"]) == ["messages"]
-    assert list(graph.get_output_jsonschema()["properties"]) == ["messages", "memory_context", "memory_report"]
+    assert graph.get_input_jsonschema()["required"] == ["messages"]
+    assert list(graph.get_input_jsonschema()["properties"]) == ["messages", "memory_incognito"]
+    assert list(graph.get_output_jsonschema()["properties"]) == [
+        *("messages", "memory_context", "memory_incognito", "memory_report")
+    ]
 
 
 def test_stream_shows_the_agents_tokens_and_none_of_the_inner_calls(store, config, run_config):

@@ -182,7 +182,7 @@ def test_only_the_trailing_messages_that_are_not_recorded_begin_a_turn() -> None
     assert user_turn([first, second], None) == (2, [first, second])
     assert user_turn([first, second], 1) == (2, [second])
     assert user_turn([SystemMessage("s"), second], 7) == (8, [second])
-    assert user_turn([first, AIMessage("ok")], 1) == (2, [])
+    assert user_turn([first, AIMessage("ok")], 1) == (1, [])
 
 
 def test_a_reply_is_everything_the_assistant_said_after_the_user() -> None:
