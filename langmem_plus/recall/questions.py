@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from langmem_plus.recall.readings import read
@@ -20,6 +21,14 @@ from langmem_plus.text import SENTENCE, tokens
 
 # From this cosine on a question is another one in other words.
 PARAPHRASE = 0.75
+# A sentence that ends so states what stands before it.
+_TAG = re.compile(
+    r"[,，;–-]\s*(?:(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should)n['’]?t \w+"
+    r"|(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should) (?:it|he|she|they|we|you|I|there)"
+    r"|right|correct|no|yes|eh|huh|you know|oder(?: nicht)?|nicht(?: wahr)?|gell|stimmt['’]?s|n['’]est[- ]ce pas|non|hein"
+    r"|verdad|cierto|¿?(?:no|verdad)|对吧|是吧|不是吗|对不对|是不是)\s*[?？]*\s*$",
+    re.IGNORECASE,
+)
 _SMALL_TALK = longest_first(tuple({*GREETINGS_AND_THANKS, *ACKNOWLEDGEMENTS, *FILLERS}))
 
 
@@ -32,6 +41,8 @@ def only_asks(text: str) -> bool:
     asked = False
     for sentence in SENTENCE.findall(text):
         if is_question(sentence):
+            if _TAG.search(sentence):
+                return False
             asked = True
         elif find_cues(normalise(sentence), _SMALL_TALK)[1]:
             return False
