@@ -113,6 +113,7 @@ def scan(root: Path, config: MemoryConfig) -> Scan:
     """
     found = Scan()
     memory = _resolved(config.memory_path)
+    suffixes = frozenset(map(_as_suffix, config.document_suffixes))
     todo = [(root, "")]
     while todo:
         folder, prefix = todo.pop()
@@ -132,7 +133,7 @@ def scan(root: Path, config: MemoryConfig) -> Scan:
                 todo.append((folder / entry.name, f"{path}/"))
                 continue
             if reason is None:
-                reason = _look(entry, path, config, found)
+                reason = _look(entry, path, suffixes, config.document_max_bytes, found)
             if reason is not None and reason != GONE:
                 found.skipped[_printable(path)] = reason
     return found
@@ -155,10 +156,16 @@ def _objection(entry: os.DirEntry[str], path: str, memory: Path, ignored: Sequen
     return None
 
 
-def _look(entry: os.DirEntry[str], path: str, config: MemoryConfig, found: Scan) -> str | None:
+def _as_suffix(text: str) -> str:
+    """``md`` and ``.MD`` are ``.md``; nothing stands for names without an ending."""
+    bare = text.strip().lstrip(".").lower()
+    return f".{bare}" if bare else ""
+
+
+def _look(entry: os.DirEntry[str], path: str, suffixes: Collection[str], limit: int, found: Scan) -> str | None:
     """Note a file that may be a document; else why it is none."""
     suffix = Path(entry.name).suffix.lower()
-    if suffix not in config.document_suffixes:
+    if suffix not in suffixes:
         return f"it ends in {suffix or 'nothing'}: see document_suffixes"
     try:
         known = entry.stat(follow_symlinks=False)
@@ -166,8 +173,8 @@ def _look(entry: os.DirEntry[str], path: str, config: MemoryConfig, found: Scan)
         return GONE if isinstance(error, FileNotFoundError) else _unreadable(error)
     if not stat.S_ISREG(known.st_mode):
         return NO_FILE
-    if known.st_size > config.document_max_bytes:
-        return f"it has {known.st_size} bytes, more than document_max_bytes ({config.document_max_bytes})"
+    if known.st_size > limit:
+        return f"it has {known.st_size} bytes, more than document_max_bytes ({limit})"
     found.files[path] = Stamp.of(known)
     return None
 

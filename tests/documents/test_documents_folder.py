@@ -73,6 +73,13 @@ class TestSkipped:
         report = open_index(settings={"document_ignore": (pattern, "node_modules")}).sync()
         assert report.removed == ["team/drafts/a.md"]
 
+    def test_endings(self, open_index, write) -> None:
+        """With or without a dot, in any case; an empty one stands for names that have none."""
+        for name in ("README", "a.LOG", "b.txt", "c.md"):
+            write(name, f"text of {name}")
+        report = open_index(settings={"document_suffixes": ("log", ".TXT", "")}).sync()
+        assert report.added == ["README", "a.LOG", "b.txt"]
+
     def test_names(self, index, write, folder) -> None:
         """Any name that is Unicode; others are left out."""
         names = ["用户/说明.md", "a b/c'd\".md", "x%y_z*.md", "é.md", "UPPER.MD"]

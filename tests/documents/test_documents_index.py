@@ -33,6 +33,7 @@ class TestSearch:
         """A hit is a document's record that says where it stands; it is no record of a store."""
         place = write("policies/leave.md", LEAVE)
         os.utime(place, (1_700_000_000, 1_700_000_000))
+        index.sync()
         (hit, *_) = index.search("How many days of leave are there?")
         assert hit.record.role == "document"
         assert hit.record.source_ids == ["policies/leave.md:3-5"]
