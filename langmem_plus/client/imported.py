@@ -121,7 +121,7 @@ class ImportCalls:
             ImportFileError: the file can't be read, or holds nothing of this user; the message says where.
             MissingIdentityError: conversations are nobody's.
         """
-        found = file if isinstance(file, Export) else read_file(os.fspath(file))
+        found = file if isinstance(file, Export) else read_file(file)
         if not isinstance(found, Export):
             return self._add_all(found, _user(user_id, from_user, dry_run), space, progress)
         ready = read_memories(found, _whose(user_id, from_user, space, self._services))
@@ -139,7 +139,7 @@ class ImportCalls:
         progress: Progress | None = None,
     ) -> ImportReport:
         """Take in a file, as `import_file`."""
-        found = file if isinstance(file, Export) else await asyncio.to_thread(read_file, os.fspath(file))
+        found = file if isinstance(file, Export) else await asyncio.to_thread(read_file, file)
         if not isinstance(found, Export):
             return await self._aadd_all(found, _user(user_id, from_user, dry_run), space, progress)
         ready = read_memories(found, _whose(user_id, from_user, space, self._services))

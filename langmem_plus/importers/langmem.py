@@ -98,7 +98,13 @@ def read_steps(template: Template, user_id: str | None, space: str | None, *, he
         MissingIdentityError: neither the template nor the caller says whose they are.
     """
     found, named = Found(), next((name for name in _USER_FIELDS if name in template.fields), None)
-    user_id = None if user_id is None and named else read_user(user_id)
+    if user_id is None and not named:
+        raise MissingIdentityError(
+            f"the template {template.labels!r} has no {{user_id}}, so it doesn't say whose memory it is: write the "
+            'field where the user stands, e.g. ("memories", "{user_id}"), or pass user_id=….'
+        )
+    user_id = None if user_id is None else read_user(user_id)
+    owners: set[str] = set()
     others: list[Namespace] = []
     for namespace in (yield from _list_namespaces(template)):
         values = template.match(namespace)
@@ -108,11 +114,19 @@ def read_steps(template: Template, user_id: str | None, space: str | None, *, he
         owner = values.pop(named) if named else user_id
         if owner is None or not owner.strip():
             raise MissingIdentityError(f"the namespace {namespace!r} names nobody: pass user_id=….")
+        owners.add(owner)
         room = values.pop("space", None)
         if user_id is None or owner == user_id:
             items = yield from _list_items(namespace)
             for item in items:
                 _read(item, Scope(owner, space or room or "default"), values, found, here=here)
+    if not owners:
+        found.report.warnings.append(f"the store has no namespace that fits {template.labels!r}: nothing was read.")
+    elif user_id is not None and user_id not in owners:
+        found.report.warnings.append(
+            f"the store has no namespace of {user_id!r} that fits {template.labels!r}, but {len(owners)} of other "
+            "users: see how the source spells this one."
+        )
     if others:
         found.report.warnings.append(
             f"{len(others)} namespaces below don't fit {template.labels!r} and weren't read, e.g. {others[0]!r}: "
@@ -149,7 +163,10 @@ def _read(item: Item, scope: Scope, labels: Mapping[str, str], found: Found, *, 
     said = "it is a record of this package: export_user and import_user bring it over" if read_record(item) else None
     if here and namespace == scope.namespace:
         said = said or "it stands where it would go, and is recalled from there"
-    text, fields = read_value(item.value)
+    try:
+        text, fields = read_value(item.value)
+    except (TypeError, ValueError, RecursionError) as error:
+        text, fields, said = None, {}, said or f"its content isn't plain JSON: {error}"
     if said or text is None:
         reason = said or f"there is no text in it: {shown(item.value)}"
         found.report.skipped.append(Remark(place=place, id=item.key, reason=reason))

@@ -70,17 +70,26 @@ def _is_page(data: Any) -> bool:
     return pages and _CONVERSATIONS.isdisjoint(data)
 
 
+def is_talk(data: Any) -> bool:
+    """Whether something is a message or a conversation."""
+    if not isinstance(data, Mapping) or is_export(data):
+        return False
+    return {"role", "content"} <= data.keys() or not _CONVERSATIONS.isdisjoint(data)
+
+
 def read_export(documents: Iterator[tuple[Any, Place]], place: Place) -> Export:
     """The memories of a file.
 
     Raises:
-        ImportFileError: a page holds no list.
+        ImportFileError: a page holds no list, or a conversation stands among the memories.
     """
     export = Export(place)
     for data, spot in documents:
         items = enumerate(data) if isinstance(data, list) else ((None, data),)
         for number, item in items:
             here = spot if number is None else spot / f"[{number}]"
+            if is_talk(item):
+                raise here.error("here stands a conversation among memories: import each in a file of its own")
             if _is_page(item):
                 _read_page(item, here, export)
             else:
@@ -104,7 +113,8 @@ def _read_page(page: Mapping[str, Any], place: Place, export: Export) -> None:
     user = page.get("user")
     if isinstance(user, Mapping) and isinstance(user.get("user_id"), str) and isinstance(user.get("id"), str):
         export.users[user["id"]] = user["user_id"]
-    for each in page.get("categories") or []:
+    categories = page.get("categories")
+    for each in categories if isinstance(categories, list) else []:
         if isinstance(each, Mapping) and isinstance(each.get("id"), str) and isinstance(each.get("name"), str):
             export.categories[each["id"]] = each["name"]
 

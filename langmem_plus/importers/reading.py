@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,14 +23,14 @@ _CONVERSATIONS = frozenset({"messages", "conversation", "haystack_sessions"})
 _TEXTS = ("text", "input_text", "output_text")
 
 
-def read_messages(path: str | Path) -> Iterator[Conversation]:
+def read_messages(path: str | os.PathLike[str]) -> Iterator[Conversation]:
     """The conversations in a file, in order. A message without a time was said when the one before it was, or, at the
     beginning, the one after it.
 
     Raises:
         ImportFileError: the file can't be read, or isn't of a known form; the message names the file and the place.
     """
-    for found in _read_file(Path(path)):
+    for found in _read_file(_place_of(path)):
         yield replace(found, messages=_dated(found.messages))
 
 
@@ -42,13 +43,13 @@ def _dated(messages: Sequence[ImportedMessage]) -> list[ImportedMessage]:
     return dated
 
 
-def read_file(path: str | Path) -> list[Conversation] | Export:
+def read_file(path: str | os.PathLike[str]) -> list[Conversation] | Export:
     """What a file holds: conversations, or the memories of another system.
 
     Raises:
         ImportFileError: the file can't be read, or isn't of a known form; the message names the file and the place.
     """
-    place = Place(Path(path))
+    place = _place_of(path)
     text = _read_text(place.path)
     whole = _parse(text, place)
     if whole is None:
@@ -70,8 +71,14 @@ class _Whole:
     data: Any
 
 
-def _read_file(path: Path) -> Iterator[Conversation]:
-    place, text = Place(path), _read_text(path)
+def _place_of(path: str | os.PathLike[str]) -> Place:
+    if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str):
+        raise ImportFileError(f"the file is {shown(path)}: pass its path, as a text or a Path.")
+    return Place(Path(path))
+
+
+def _read_file(place: Place) -> Iterator[Conversation]:
+    text = _read_text(place.path)
     whole = _parse(text, place)
     yield from _read_data(whole.data, place) if whole is not None else _read_each(read_lines(text, place), place)
 
@@ -83,6 +90,8 @@ def _read_text(path: Path) -> str:
         raise ImportFileError(f"{path}: can't be read: {error.strerror or error}.") from error
     except UnicodeDecodeError as error:
         raise ImportFileError(f"{path}: byte {error.start} isn't UTF-8; save the file as UTF-8.") from error
+    except ValueError as error:  # NUL, or half a surrogate pair
+        raise ImportFileError(f"{shown(str(path))} is no path of a file: {error}.") from error
 
 
 def _parse(text: str, place: Place) -> _Whole | None:
@@ -111,6 +120,8 @@ def _read_each(lines: Iterable[tuple[Any, Place, int]], place: Place) -> Iterato
     """JSON lines: conversations one by one, messages gathered into their threads; questions are passed over."""
     threads = _Threads()
     for data, here, number in lines:
+        if is_export(data):
+            raise here.error("here stands a memory among messages: import each in a file of its own")
         if isinstance(data, Mapping) and "role" in data:
             threads.add(data, here)
         elif not is_question(data):

@@ -22,6 +22,7 @@ Progress = Callable[[int], None]
 _AT_ONCE = 500  # memories that are decided and written in one batch
 _LISTED = 20_000  # facts that are listed at a time, of which only the words are kept
 _SKIPPED = "skipped"
+_NEVER = dt.datetime.min.replace(tzinfo=dt.UTC)
 _FACTS = {"role": "memory", "status": "active"}
 
 
@@ -82,7 +83,7 @@ def store_steps(
     """
     report.dry_run = dry_run
     rooms: dict[tuple[str, str], list[Foreign]] = {}
-    for each in found:
+    for each in _newest(found, report):
         rooms.setdefault((each.user_id, each.space), []).append(each)
     for (user_id, space), memories in rooms.items():
         room = _Room(Scope(user_id, space).namespace, dry_run)
@@ -104,6 +105,33 @@ def store_steps(
                 "weakest are evicted after the next conversation. Raise max_entries before it."
             )
     return report
+
+
+def _newest(found: Iterable[Foreign], report: ImportReport) -> list[Foreign]:
+    """The memories without those whose id stands again in the source, and says something else there: the newest is
+    taken, the last where no time tells. Else each import would turn the record to and fro.
+    """
+    memories = list(found)
+    last: dict[tuple[str, str, str], tuple[dt.datetime, int]] = {}
+    for place, each in enumerate(memories):
+        name, age = (each.user_id, each.space, each.key), (each.updated_at or each.created_at or _NEVER, place)
+        last[name] = max(last.get(name, age), age)
+    kept = []
+    for each in memories:
+        other = memories[last[each.user_id, each.space, each.key][1]]
+        if other is each or _says_as_much(each, other):
+            kept.append(each)
+            continue
+        reason = f"its id stands there again, and says something newer: {other.place}"
+        report.skipped.append(Remark(place=each.place, id=each.id or None, reason=reason))
+    return kept
+
+
+def _says_as_much(one: Foreign, other: Foreign) -> bool:
+    try:
+        return one.fingerprint == other.fingerprint
+    except InvalidValueError:  # it is told where it is to be stored
+        return one.text == other.text
 
 
 def _again(
@@ -129,7 +157,7 @@ def _store(services: Services, room: _Room, chunk: Sequence[Foreign], report: Im
         outcome = yield from _write(services, room, chunk)
     except ConfigError:
         raise
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RecursionError) as error:
         if len(chunk) == 1:
             reason = str(error) if isinstance(error, InvalidValueError) else f"{type(error).__name__}: {error}"
             report.skipped.append(Remark(place=chunk[0].place, id=chunk[0].id, reason=reason))
@@ -151,7 +179,7 @@ def _write(services: Services, room: _Room, chunk: Sequence[Foreign]) -> Steps[_
     keys = [each.key for each in chunk]
     there = {**(yield from get_records(room.namespace, keys)), **room.planned}
     if all(_is_known(each, there.get(each.key)) for each in chunk):
-        return _Outcome(kinds=["known"] * len(chunk))
+        return _Outcome(kinds=["known"] * len(chunk), texts={_fold(each.text): each.key for each in chunk})
     twins = [str(origin_of(record)[REPEATS]) for record in there.values() if REPEATS in origin_of(record)]
     if not room.listed:
         yield from _list_texts(room)
@@ -198,6 +226,8 @@ def _decide(
         repeats = old is not None and REPEATS in origin_of(old)
         if old is not None and equal and not _left_alone(old, folded, find):
             out.kinds.append("known" if old.status == "active" or repeats else "retired")
+            if old.status == "active":  # another import may have stored it since the facts were listed
+                out.texts.setdefault(folded, old.id)
             continue
         if old is not None and old.status != "active" and not repeats:
             out.kinds.append("retired")

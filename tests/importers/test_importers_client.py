@@ -241,3 +241,99 @@ def test_one_value_that_a_store_refuses_costs_only_itself() -> None:
         assert (report.read, report.stored) == (3, 2)
         assert [(each.id, each.reason) for each in report.skipped] == [("b", "ValueError: NUL isn't allowed")]
         assert texts(client, "alex") == {"likes tea", "has a cat"}
+
+
+@pytest.mark.parametrize("file", [None, 5, b"export.json", "ex\0port.json", "\ud800.json", ["export.json"]], ids=repr)
+async def test_what_is_no_file(tmp_path: Path, file: Any) -> None:
+    """The error names it, and what to pass."""
+    with MemoryClient(InMemoryStore(), config=MemoryConfig(embeddings="none")) as client:
+        with pytest.raises(ImportFileError, match=r"pass its path|is no path"):
+            client.import_file(file, user_id="alex")
+        with pytest.raises(ImportFileError, match=r"pass its path|is no path"):
+            await client.aimport_file(file, user_id="alex")
+
+
+@pytest.mark.parametrize("first", ["memory", "talk"])
+@pytest.mark.parametrize("name", ["mixed.jsonl", "mixed.json"])
+def test_memories_and_messages_in_one_file_are_refused(tmp_path: Path, first: str, name: str) -> None:
+    """Neither is passed over in silence; the error says where the other begins."""
+    lines = [{"id": "1", "memory": "likes tea"}, {"role": "user", "content": "I live in Lyon"}]
+    lines = lines if first == "memory" else lines[::-1]
+    text = "\n".join(map(json.dumps, lines)) if name.endswith("l") else json.dumps(lines)
+    (tmp_path / name).write_text(text)
+    with MemoryClient(InMemoryStore(), config=MemoryConfig(embeddings="none")) as client:
+        with pytest.raises(ImportFileError, match=r"(line 2|\[[01]\]): here stands a .* in a file of its own"):
+            client.import_file(tmp_path / name, user_id="alex")
+        assert client.store.search(()) == []
+
+
+def test_odd_pages_of_mem0(client: MemoryClient, tmp_path: Path) -> None:
+    """Categories that are no list name nothing."""
+    file = write(tmp_path, {"memories": [{"id": "1", "memory": "likes tea"}], "categories": 5})
+    assert client.import_file(file, user_id="alex").stored == 1
+
+
+@pytest.mark.parametrize("newer", [0, 1, None])
+def test_an_id_that_stands_twice_is_settled_once(client: MemoryClient, tmp_path: Path, newer: int | None) -> None:
+    """The newest is taken, else the last; the other is told, and further imports change nothing."""
+    entries: list[dict[str, Any]] = [{"id": "1", "memory": "likes tea"}, {"id": "1", "memory": "hates tea"}]
+    if newer is not None:
+        for place, entry in enumerate(entries):
+            entry["updated_at"] = f"2026-01-0{2 if place == newer else 1}T00:00:00Z"
+    file = write(tmp_path, entries)
+    reports = [client.import_file(file, user_id="alex") for _ in range(3)]
+    assert [(each.stored, each.updated, each.known) for each in reports] == [(1, 0, 0), (0, 0, 1), (0, 0, 1)]
+    assert ["says something newer" in each.skipped[0].reason for each in reports] == [True] * 3
+    assert texts(client, "alex") == {"likes tea" if newer == 0 else "hates tea"}
+
+
+def test_what_cant_be_written_costs_only_itself(client: MemoryClient) -> None:
+    """A value that holds itself, or is thousands deep, as only a store in memory can have it."""
+    cycle: dict[str, Any] = {}
+    cycle["again"] = cycle
+    deep: dict[str, Any] = {}
+    for _ in range(3000):
+        deep = {"in": deep}
+    source = InMemoryStore()
+    for key, value in (("a", {"content": cycle}), ("b", {"content": deep}), ("c", {"content": "x", "more": deep})):
+        source.put(("memories", "alex"), key, value)
+    source.put(("memories", "alex"), "d", {"content": "likes tea"})
+    report = client.import_store(source)
+    assert (report.stored, [each.id for each in report.skipped]) == (1, ["a", "b", "c"])
+    assert all("plain JSON" in each.reason for each in report.skipped)
+
+
+def test_two_imports_at_once_double_nothing() -> None:
+    """What another one stores while this one runs is known from then on, and so are its words."""
+    source, store = InMemoryStore(), InMemoryStore()
+    for number in range(1200):
+        source.put(("memories", "alex"), f"k{number:04}", {"content": f"fact {number % 600} of many"})
+    config = MemoryConfig(embeddings="none", background=False)
+    with MemoryClient(store, config=config) as one, MemoryClient(store, config=config) as two:
+        batches: list[int] = []
+
+        def stop(done: int) -> None:
+            batches.append(done)
+            if len(batches) == 2:
+                raise InterruptedError
+
+        def meanwhile(done: int) -> None:
+            if not batches:
+                with pytest.raises(InterruptedError):
+                    two.import_store(source, progress=stop)
+
+        report = one.import_store(source, progress=meanwhile)
+        assert (report.read, report.stored, report.known, report.repeated) == (1200, 500, 500, 200)
+        assert len(one.list(user_id="alex", role="memory")) == 600
+
+
+def test_a_store_with_nothing_to_read_says_so(client: MemoryClient, source: InMemoryStore) -> None:
+    """A template that fits nothing, a user who isn't there, and a template without a user."""
+    (warning,) = client.import_store(source, namespace=("notes", "{user_id}")).warnings
+    assert "no namespace that fits ('notes', '{user_id}')" in warning
+    (warning,) = client.import_store(source, user_id="Alex").warnings
+    assert "no namespace of 'Alex'" in warning
+    assert "2 of other users" in warning
+    assert client.import_store(source, user_id="alex").warnings == []
+    with pytest.raises(MissingIdentityError, match=r"the template \('memories', 'alex'\) has no \{user_id\}.*or pass"):
+        client.import_store(source, namespace=("memories", "alex"))
