@@ -49,6 +49,7 @@ from langmem_plus.remember.steps import (
 )
 from langmem_plus.services import Services, Update, stage
 from langmem_plus.state import MemoryState
+from langmem_plus.telemetry import audit
 
 logger = logging.getLogger(__name__)
 
@@ -149,11 +150,20 @@ def reconcile_steps(
         turns = [turn for turn in turns if turn.id in mine or not claim]
         elsewhere = [each for each in scope.namespaces if each != namespace]
         yield from _reconcile(services, namespace, turns, facts, result, elsewhere, draft or Draft())
+        if any(map(is_request, facts)):
+            _audit(scope, result.decisions)
     except Exception:
         yield Release(namespace, [turn.id for turn in turns], claim)
         raise
     yield Release(namespace, [turn.id for turn in turns], claim)
     return result
+
+
+def _audit(scope: Scope, decisions: Sequence[Decision]) -> None:
+    """What the user asked to forget, in so many words, is what they decided, as with the client's `forget`."""
+    for decision in decisions:
+        if decision.event == "DELETE" and decision.fact is None and decision.by == "rule":
+            audit("forget", by="conversation", user_id=scope.user_id, space=scope.space, id=decision.target)
 
 
 def _reconcile(

@@ -67,6 +67,14 @@ class TestClient:
         counted = told.sums("langmem_plus.user_actions", "langmem_plus.action")
         assert counted == {each["action"]: 1 for each in found}
 
+    def test_what_is_asked_for_in_so_many_words_is_a_decision(self, client, trail) -> None:
+        """Who says "forget that …" has decided so; who only says something new hasn't."""
+        id = fact(client)
+        client.add("My cat is called Tom.", user_id="alice")
+        assert trail() == []
+        client.add("Please forget that my dog is called Rex.", user_id="alice")
+        assert [(each["action"], each["by"], each["id"]) for each in trail()] == [("forget", "conversation", id)]
+
     async def test_async_calls_are_logged_alike(self, client, trail) -> None:
         """Both doors of each call are the same call."""
         id = fact(client)
