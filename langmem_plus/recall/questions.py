@@ -25,8 +25,8 @@ PARAPHRASE = 0.75
 _TAG = re.compile(
     r"[,，;–-]\s*(?:(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should)n['’]?t \w+"
     r"|(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should) (?:it|he|she|they|we|you|I|there)"
-    r"|right|correct|no|yes|eh|huh|you know|oder(?: nicht)?|nicht(?: wahr)?|gell|stimmt['’]?s|n['’]est[- ]ce pas|non|hein"
-    r"|verdad|cierto|¿?(?:no|verdad)|对吧|是吧|不是吗|对不对|是不是)\s*[?？]*\s*$",
+    r"|right|correct|no|yes|eh|huh|you know|oder(?: nicht)?|nicht(?: wahr)?|gell|stimmt['’]?s"
+    r"|n['’]est[- ]ce pas|non|hein|verdad|cierto|¿?(?:no|verdad)|对吧|是吧|不是吗|对不对|是不是)\s*[?？]*\s*$",
     re.IGNORECASE,
 )
 _SMALL_TALK = longest_first(tuple({*GREETINGS_AND_THANKS, *ACKNOWLEDGEMENTS, *FILLERS}))
@@ -54,10 +54,10 @@ def without_questions(
 ) -> tuple[list[MemoryHit], list[Choice]]:
     """The hits without the turns that only ask what the query asks, and why those were dropped.
 
-    A question holds its own words, so search by words and vectors finds it before its answer. Dropped are turns that are
-    nothing but questions (`only_asks`) and that hold every content word of the query, and at most as many others, or
-    whose best sentence is as near to it as a paraphrase; another question may still tell something ("Do you like my
-    new bike?").
+    A question holds its own words, so search by words and vectors finds it before its answer. Dropped are turns that
+    are nothing but questions (`only_asks`) and that hold every content word of the query, and at most as many others,
+    or whose best sentence is as near to it as a paraphrase; another question may still tell something ("Do you like
+    my new bike?").
 
     Args:
         query: what was asked.
