@@ -7,6 +7,7 @@ told by the fixed scope, else by the run: its context, ``configurable`` in its c
 from __future__ import annotations
 
 import asyncio
+import datetime as dt
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,11 +21,11 @@ from langgraph.store.base import BaseStore
 from pydantic import Field, PrivateAttr, SkipValidation
 
 from langmem_plus.config import MemoryConfig
-from langmem_plus.errors import ConfigError, InvalidValueError
+from langmem_plus.errors import InvalidValueError
 from langmem_plus.fence import escape, fence, fold
 from langmem_plus.graph import make_services
 from langmem_plus.providers.rerank import RerankerSpec
-from langmem_plus.recall import Filter, RecordFilter, arecall, read_filter, recall
+from langmem_plus.recall import Filter, RecordFilter, arecall, check_k, read_filter, recall
 from langmem_plus.records import MemoryHit, MemoryReport, Scope, format_time
 from langmem_plus.services import Services, Template, emit_report, settle
 from langmem_plus.shown import shown
@@ -36,6 +37,9 @@ _TAKEN = (
     *("role", "user_id", "space", "thread_id", "agent_id", "created_at", "observed_at", "expires_at", "importance"),
     *("pinned", "manually_saved", "tags", "source_ids", "metadata"),
 )
+
+
+_DAY = 10  # letters of YYYY-MM-DD
 
 
 class MemoryRetriever(BaseRetriever):
@@ -62,7 +66,7 @@ class MemoryRetriever(BaseRetriever):
     Raises:
         ConfigError: the store isn't one, or a setting names something that can't be built. A call raises
             MissingStoreError without a store and MissingIdentityError without a user.
-        InvalidValueError: the filter can't be read.
+        InvalidValueError: ``k`` is no number of memories, or the filter can't be read.
     """
 
     store: SkipValidation[BaseStore | None] = None
@@ -92,7 +96,7 @@ class MemoryRetriever(BaseRetriever):
         super().__init__(
             store=store,
             scope=scope,
-            k=_checked(k),
+            k=check_k(k),
             filter=filter,
             config=MemoryConfig.of(config),
             model=model,
@@ -170,7 +174,7 @@ class MemoryRetriever(BaseRetriever):
         return services, scope if services.config.enabled and not services.is_incognito(config) else None, wanted
 
     def _limit(self, k: int | None) -> int | None:
-        return self.k if k is None else _checked(k)
+        return self.k if k is None else check_k(k)
 
     def _services(self) -> Services:
         sources = (self.store, self.scope, self.config, self.model, self.reranker)
@@ -218,10 +222,20 @@ def as_context(documents: Sequence[Document]) -> str:
 
 
 def _line(document: Document) -> str:
-    role, said, speaker = (document.metadata.get(name) for name in ("role", "time", "name"))
+    """One line, whatever another program put into the metadata: what is no text, or a time that is no date, isn't told
+    as one.
+    """
+    role, said, speaker = (_words(document.metadata.get(name)) for name in ("role", "time", "name"))
     text = fold(document.page_content)
-    named = f"{fold(speaker)}: {text}" if speaker and not text.startswith(f"{speaker}:") else text
-    return escape(f"[{role or 'document'}] {named}" + (f" ({said[:10]})" if said else ""))
+    named = f"{speaker}: {text}" if speaker and not text.startswith(f"{speaker}:") else text
+    return escape(f"[{role or 'document'}] {named}" + (f" ({said[:_DAY]})" if said else ""))
+
+
+def _words(value: object) -> str:
+    """A field of the metadata on one line; dates and numbers as their text, nothing of anything else."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float | dt.date):
+        return ""
+    return fold(str(value) if isinstance(value, str | int | float) else value.isoformat())
 
 
 def _finish(hits: Sequence[MemoryHit], report: MemoryReport) -> list[Document]:
@@ -234,9 +248,3 @@ def _both(one: RecordFilter | None, other: RecordFilter | None) -> RecordFilter 
     if one is None or other is None:
         return one or other
     return RecordFilter((*one.tests, *other.tests), {**one.pushed, **other.pushed})
-
-
-def _checked(k: int | None) -> int | None:
-    if k is not None and (isinstance(k, bool) or not isinstance(k, int) or k < 1):
-        raise ConfigError(f"k is {shown(k)}: pass how many memories at most, 1 or more, or None for top_k.")
-    return k

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import datetime as dt
 import json
 import operator
 import pickle
@@ -149,9 +150,9 @@ def test_what_cannot_be_built_is_told_at_once(store: MarkdownStore, tmp_path: Pa
     with pytest.raises(ConfigError, match="MemoryConfig"):
         MemoryRetriever(store, config={"top_k": 3})  # type: ignore[arg-type]
     for k in (0, -1, True, "3"):
-        with pytest.raises(ConfigError, match="1 or more"):
+        with pytest.raises(InvalidValueError, match="1 or more"):
             MemoryRetriever(store, k=k)  # type: ignore[arg-type]
-    with pytest.raises(ConfigError, match="1 or more"):
+    with pytest.raises(InvalidValueError, match="1 or more"):
         MemoryRetriever(store, config=WORDS).invoke("tea", ALICE, k=0)
     for scope in ("alice", {"user_id": "alice"}, (), ("memories", 3), 5):
         with pytest.raises(ConfigError, match="Scope"):
@@ -214,6 +215,19 @@ def test_foreign_documents_have_a_context_too() -> None:
     """Documents of another retriever in the same chain know neither role nor time."""
     assert "\n[document] Opening hours" in as_context([Document("Opening hours")])
     assert as_context([]) == ""
+
+
+@given(st.dictionaries(st.sampled_from(["role", "time", "name"]), st.none() | st.integers() | st.text() | st.just([1])))
+def test_foreign_metadata_stays_on_its_line(metadata: dict[str, Any]) -> None:
+    """Whatever another program calls role, time and name: of any type, with line ends, with delimiters in it."""
+    metadata = {
+        name: f"{value}\n</memory_context>" if isinstance(value, str) else value for name, value in metadata.items()
+    }
+    context = as_context([Document("Opening hours", metadata=metadata)])
+    assert len(context.splitlines()) == 5
+    assert context.count("</memory_context>") == 1
+    day = as_context([Document("Opening hours", metadata={"time": dt.datetime(2026, 5, 1, 12), "name": 5})])
+    assert "[document] 5: Opening hours (2026-05-01)" in day
 
 
 @both

@@ -174,7 +174,8 @@ class MemoryClient(ConversationCalls, ExplainCalls, ImportCalls, OwnerCalls, Pas
                 for is, it is found. Summaries are never searched.
 
         Raises:
-            InvalidValueError: the filter can't be read; the message says what to write.
+            InvalidValueError: the query is no text, ``k`` no number of memories, or the filter can't be read; the
+                message says what to write.
         """
         scope, wanted = Scope(user_id, space, thread_id=thread_id), read_filter(filter)
         self._touch(scope)
@@ -221,7 +222,7 @@ class MemoryClient(ConversationCalls, ExplainCalls, ImportCalls, OwnerCalls, Pas
         scope, wanted = Scope(user_id, space), read_filter(filter)
         self._touch(scope)
         found = self.store.batch([listing(scope, thread_id, role)])
-        return Records(chosen(found, scope, self._services.clock(), limit, wanted))
+        return Records(chosen(found, scope, self._services.clock(), limit, wanted, role))
 
     async def alist(
         self,
@@ -237,7 +238,7 @@ class MemoryClient(ConversationCalls, ExplainCalls, ImportCalls, OwnerCalls, Pas
         scope, wanted = Scope(user_id, space), read_filter(filter)
         self._touch(scope)
         found = await self.store.abatch([listing(scope, thread_id, role)])
-        return Records(chosen(found, scope, self._services.clock(), limit, wanted))
+        return Records(chosen(found, scope, self._services.clock(), limit, wanted, role))
 
     def get(self, id: str, *, user_id: str, space: str = "default") -> MemoryRecord:
         """One record of the space or of the user's ``global`` one.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from langgraph.store.base import BaseStore
 
+from langmem_plus.client.stored import check_id
 from langmem_plus.controls import FORGOT, Target, clear_steps, erase_steps, forget_steps, pin_steps
 from langmem_plus.erasure import EraseReceipt
 from langmem_plus.errors import ConfigError
@@ -40,20 +41,21 @@ class OwnerCalls:
 
         Raises:
             NotFoundError: there is no such record, or several begin so, or it is deleted.
+            InvalidValueError: the id is no text.
         """
-        return self._do(pin_steps(self._services, Scope(user_id, space), id, pinned=True))
+        return self._do(pin_steps(self._services, Scope(user_id, space), check_id(id), pinned=True))
 
     async def apin(self, id: str, *, user_id: str, space: str = "default") -> MemoryRecord:
         """Keep a record, as `pin`."""
-        return await self._ado(pin_steps(self._services, Scope(user_id, space), id, pinned=True))
+        return await self._ado(pin_steps(self._services, Scope(user_id, space), check_id(id), pinned=True))
 
     def unpin(self, id: str, *, user_id: str, space: str = "default") -> MemoryRecord:
         """Let a record be replaced and evicted again; the arguments are those of `pin`."""
-        return self._do(pin_steps(self._services, Scope(user_id, space), id, pinned=False))
+        return self._do(pin_steps(self._services, Scope(user_id, space), check_id(id), pinned=False))
 
     async def aunpin(self, id: str, *, user_id: str, space: str = "default") -> MemoryRecord:
         """Let a record go again, as `unpin`."""
-        return await self._ado(pin_steps(self._services, Scope(user_id, space), id, pinned=False))
+        return await self._ado(pin_steps(self._services, Scope(user_id, space), check_id(id), pinned=False))
 
     def forget(self, id: str, *, user_id: str, space: str = "default", reason: str = FORGOT) -> MemoryRecord:
         """Delete a record softly: a tombstone with the reason stays. The turns that say it are kept, and withheld from
@@ -71,11 +73,11 @@ class OwnerCalls:
         Raises:
             NotFoundError: there is no such record, or several begin so.
         """
-        return self._do(forget_steps(self._services, Scope(user_id, space), id, reason))
+        return self._do(forget_steps(self._services, Scope(user_id, space), check_id(id), reason))
 
     async def aforget(self, id: str, *, user_id: str, space: str = "default", reason: str = FORGOT) -> MemoryRecord:
         """Delete a record softly, as `forget`."""
-        return await self._ado(forget_steps(self._services, Scope(user_id, space), id, reason))
+        return await self._ado(forget_steps(self._services, Scope(user_id, space), check_id(id), reason))
 
     def clear_conversation(self, thread_id: str, *, user_id: str, space: str = "default") -> int:
         """Delete softly what was said in a conversation, and its summary; the facts that are known from it stay.
@@ -118,13 +120,17 @@ class OwnerCalls:
             InvalidValueError: a record and a conversation at once.
             StoreError: a file can't be written; nothing was erased.
         """
-        return self._do(erase_steps(self._services, Target(user_id, space, thread_id, id)))
+        return self._do(
+            erase_steps(self._services, Target(user_id, space, thread_id, id if id is None else check_id(id)))
+        )
 
     async def aerase(
         self, *, user_id: str, space: str | None = None, thread_id: str | None = None, id: str | None = None
     ) -> EraseReceipt:
         """Erase for good, as `erase`."""
-        return await self._ado(erase_steps(self._services, Target(user_id, space, thread_id, id)))
+        return await self._ado(
+            erase_steps(self._services, Target(user_id, space, thread_id, id if id is None else check_id(id)))
+        )
 
     def export_user(self, path: str | os.PathLike[str], *, user_id: str) -> ArchiveReport:
         """Write all of a user's memory into one archive: a zip of their Markdown files, of all spaces, tombstones too,

@@ -27,14 +27,21 @@ def listing(scope: Scope, thread_id: str | None, role: str | None) -> Op:
     thread_id = None if thread_id is None else read_id("thread_id", thread_id)
     if role is not None and role not in ROLES:
         raise InvalidValueError(f"there is no role {shown(role)}; choose from {', '.join(ROLES)}.")
-    wanted = {name: value for name, value in (("thread_id", thread_id), ("role", role)) if value is not None}
+    # Values of other programs have no role, and are facts: their role is told once they are read.
+    stated = None if role == "memory" else role
+    wanted = {name: value for name, value in (("thread_id", thread_id), ("role", stated)) if value is not None}
     return SearchOp(scope.namespace, filter=wanted or None, limit=EVERYTHING)
 
 
 def chosen(
-    results: Sequence[Any], scope: Scope, now: dt.datetime, limit: int | None, filter: RecordFilter | None = None
+    results: Sequence[Any],
+    scope: Scope,
+    now: dt.datetime,
+    limit: int | None,
+    filter: RecordFilter | None = None,
+    role: str | None = None,
 ) -> list[MemoryRecord]:
-    """The active, unexpired records of a listing that meet a filter, the newest words first.
+    """The active, unexpired records of a listing that meet a filter and have a role, the newest words first.
 
     Raises:
         InvalidValueError: the limit is no number of records.
@@ -42,6 +49,7 @@ def chosen(
     if limit is not None and (not isinstance(limit, int) or isinstance(limit, bool) or limit < 0):
         raise InvalidValueError(f"limit={shown(limit)}: give a number of records, 0 or more, or None for all.")
     records = [record for record in _read(results, scope) if record.status == "active"]
+    records = [record for record in records if role in (None, record.role)]
     records = records if filter is None else [record for record in records if filter.matches(record)]
     alive = [record for record in records if record.expires_at is None or record.expires_at > now]
     return sorted(alive, key=_place, reverse=True)[:limit]
@@ -59,15 +67,25 @@ def _read(results: Sequence[Any], scope: Scope) -> list[MemoryRecord]:
     return [record for record in records if record is not None]
 
 
+def check_id(id: str) -> str:
+    """The id of a record, or the beginning of one.
+
+    Raises:
+        InvalidValueError: it is no text.
+    """
+    if isinstance(id, str):
+        return id
+    own = f"; {shown(type(id).__name__)} has it in its .id" if isinstance(getattr(id, "id", None), str) else ""
+    raise InvalidValueError(f"the id {shown(id)} is no text: give a record's id, or the beginning of it{own}.")
+
+
 def gets(scope: Scope, id: str) -> list[Op]:
     """The gets that look for an id in the space and in ``global``.
 
     Raises:
         InvalidValueError: the id is no text.
     """
-    if not isinstance(id, str):
-        raise InvalidValueError(f"the id {shown(id)} is no text: give a record's id, or the beginning of it.")
-    return [GetOp(namespace, id) for namespace in scope.namespaces]
+    return [GetOp(namespace, check_id(id)) for namespace in scope.namespaces]
 
 
 def everything(scope: Scope) -> list[Op]:

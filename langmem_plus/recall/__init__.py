@@ -41,6 +41,7 @@ __all__ = [
     "arecall",
     "aretrieve",
     "build_context",
+    "check_k",
     "clip_tail",
     "inject_node",
     "max_marginal_relevance",
@@ -79,9 +80,9 @@ def recall(
         filter: what they must meet, as `filters` says; it is exact, however rare what it asks for is.
 
     Raises:
-        InvalidValueError: the query is no text, or the filter can't be read; nothing was searched.
+        InvalidValueError: the query is no text, k no number, or the filter can't be read; nothing was searched.
     """
-    chosen_by = read_filter(filter)
+    chosen_by, k = read_filter(filter), check_k(k)
     if not _has_words(query):
         return [], NOTHING_ASKED.model_copy(deep=True)
     with _observed("search", services, scope, query) as found:
@@ -112,7 +113,7 @@ async def arecall(
     filter: Filter | RecordFilter | None = None,
 ) -> tuple[list[MemoryHit], MemoryReport]:
     """As `recall`."""
-    chosen_by = read_filter(filter)
+    chosen_by, k = read_filter(filter), check_k(k)
     if not _has_words(query):
         return [], NOTHING_ASKED.model_copy(deep=True)
     with _observed("search", services, scope, query) as found:
@@ -153,6 +154,17 @@ def _has_words(query: str) -> bool:
     if not isinstance(query, str):
         raise InvalidValueError(f"the query is {shown(query)}: give a question or words, as a text.")
     return bool(query.strip())
+
+
+def check_k(k: int | None) -> int | None:
+    """How many memories are wanted; None is for the settings to say.
+
+    Raises:
+        InvalidValueError: it is no number of memories.
+    """
+    if k is not None and (isinstance(k, bool) or not isinstance(k, int) or k < 1):
+        raise InvalidValueError(f"k is {shown(k)}: give how many memories at most, 1 or more, or None for top_k.")
+    return k
 
 
 def _candidates(services: Services, k: int | None) -> int:

@@ -4,13 +4,14 @@ import subprocess
 import sys
 import threading
 import time
+from typing import Any
 
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 from langgraph.store.base import GetOp, PutOp
 from langgraph.store.memory import InMemoryStore
 
-from langmem_plus import MarkdownStore, MemoryClient, MemoryConfig
+from langmem_plus import MarkdownStore, MemoryClient, MemoryConfig, MemoryRetriever
 from langmem_plus.errors import ConfigError, InvalidValueError, MissingIdentityError, NotFoundError
 from langmem_plus.importers import read_messages
 from langmem_plus.records import MemoryRecord, Scope
@@ -440,3 +441,38 @@ def test_what_was_corrected_does_not_come_back(client):
     assert any("Grenoble" in text for text in found)
     assert not any("Lyon" in text for text in found)
     assert any("Sam" in hit.text for hit in client.search("What is my name?", user_id="alice"))
+
+
+@pytest.mark.parametrize("k", ["3", float("nan"), -1, 0, 1.5, True], ids=repr)
+async def test_k_is_a_number_of_memories(client: MemoryClient, k: Any) -> None:
+    """Anything else is named, with what to give, by the client and the retriever alike."""
+    with pytest.raises(InvalidValueError, match=r"k is .*: give how many memories at most, 1 or more"):
+        client.search("tea", user_id="alice", k=k)
+    with pytest.raises(InvalidValueError, match="k is"):
+        await client.asearch("tea", user_id="alice", k=k)
+    with pytest.raises(InvalidValueError, match="k is"):
+        MemoryRetriever(client.store, Scope("alice")).invoke("tea", k=k)
+    with pytest.raises(InvalidValueError, match="k is"):
+        MemoryRetriever(client.store, k=k)
+
+
+async def test_values_of_other_programs_are_facts_in_a_list(client: MemoryClient) -> None:
+    """With ``role="memory"`` they are listed, as they are without a role, and no other role has them."""
+    client.store.put(Scope("alice").namespace, "k", {"kind": "Memory", "content": {"content": "likes tea"}})
+    assert [record.text for record in client.list(user_id="alice", role="memory")] == ["likes tea"]
+    assert [record.text for record in await client.alist(user_id="alice", role="memory")] == ["likes tea"]
+    assert client.list(user_id="alice", role="user") == []
+
+
+async def test_an_id_is_a_text(client: MemoryClient) -> None:
+    """Who passes a hit or a record is told where its id stands."""
+    client.add("I like tea", user_id="alice")
+    (record, *_) = client.list(user_id="alice")
+    for call in (client.pin, client.unpin, client.forget, client.get):
+        with pytest.raises(InvalidValueError, match=r"'MemoryRecord' has it in its \.id"):
+            call(record, user_id="alice")  # type: ignore[operator]
+    for acall in (client.apin, client.aunpin, client.aforget, client.aget):
+        with pytest.raises(InvalidValueError, match="is no text"):
+            await acall(5, user_id="alice")  # type: ignore[operator]
+    with pytest.raises(InvalidValueError, match=r"\.id"):
+        client.erase(user_id="alice", id=record)  # type: ignore[arg-type]
