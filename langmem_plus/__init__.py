@@ -2,16 +2,16 @@
 
 ::
 
-               ┌──────────────── recall ────────────────┐             ┌────────────── remember ──────────────┐
-    message ─► plan → retrieve → rerank → mmr → inject ─► agent ─► record → extract → reconcile → summarize → evict
-                          ▲                                          │
-                          └───────── any LangGraph BaseStore ◄───────┘
-                                  MarkdownStore · InMemoryStore · …
+         ┌────────────── recall ───────────────┐             ┌─────────────────────── remember ────────────────────────┐
+  you ─► plan → retrieve → rerank → mmr → inject ─► agent ─► record → compress → extract → reconcile → summarize → evict
+                    ▲                                           │
+                    └──────── any LangGraph BaseStore ◄─────────┘
+                              MarkdownStore · InMemoryStore · …
 
 - ``recall``, before the model answers: what matters from everything ever said goes into the prompt, within a token
   budget, and nowhere else;
 - ``remember``, after the answer: facts are drawn out, reconciled with what is known, summarised, and kept within
-  bounds.
+  bounds; old messages leave a long thread once its summary tells what they said.
 
 The same two paths serve every door: `create_memory_graph` and its halves, `LongTermMemoryMiddleware` for
 ``create_agent``, `MemoryRetriever` for chains, memory as tools, and `MemoryClient`.
