@@ -173,6 +173,7 @@ class Engine:
         return results
 
     def _read(self, batch: Batch, needs: Needs, vectors: Vectors) -> list[Result]:
+        self._check_folder()
         late = {text: vectors.texts[text] for text in needs.backlog if text in vectors.texts}
         for room in self._searched(batch) if late else ():
             with contextlib.suppress(StoreError):  # what can't be kept now waits on
@@ -194,6 +195,20 @@ class Engine:
                 results.append(None)
         reads.prolong()
         return results
+
+    def _check_folder(self) -> None:
+        """A folder that is gone is empty; one whose place a file took would look so.
+
+        Raises:
+            StoreError: a file stands in its place.
+        """
+        if self._layout.entries.is_dir():
+            return
+        for folder in (self._layout.root, self._layout.entries):
+            if folder.is_file():
+                raise StoreError(
+                    f"the memory folder {str(folder)!r} is a file now, so nothing can be read: put the folder back."
+                )
 
     def write(
         self, batch: Batch, vectors: Mapping[str, Floats], condition: tuple[Namespace, Expected] | None = None

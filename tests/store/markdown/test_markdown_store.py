@@ -259,3 +259,22 @@ def test_a_put_with_paths_of_its_own_keeps_them(open_store: Any, ns: tuple[str, 
     assert store.search(ns, query="black")[0].scores["cosine"] == pytest.approx(1.0)
     assert sorted(embedder.texts) == ["black", "black", "green", "green"]
     assert store.search(ns, query="black", filter=cast("Any", {"text": "tea"}))
+
+
+@pytest.mark.parametrize("what", ["root", "entries"])
+def test_a_file_in_the_folders_place_is_an_error(tmp_path, what) -> None:
+    """Nobody is told that nothing is remembered: a folder that is gone is empty, one that a file took the place of is a
+    mistake.
+    """
+    with MarkdownStore(tmp_path / "memories", index=None) as store:
+        store.put(("notes",), "a", {"text": "tea"})
+        folder = tmp_path / "memories" if what == "root" else tmp_path / "memories" / "entries"
+        folder.rename(tmp_path / "elsewhere")
+        assert store.search(("notes",)) == []
+        folder.write_text("x")
+        for read in (lambda: store.search(("notes",)), lambda: store.get(("notes",), "a"), store.list_namespaces):
+            with pytest.raises(StoreError, match=r"is a file.*put the folder back"):
+                read()
+        folder.unlink()
+        (tmp_path / "elsewhere").rename(folder)
+        assert store.get(("notes",), "a").value == {"text": "tea"}
