@@ -10,7 +10,10 @@ from typing import Any
 from langmem_plus.errors import ConfigError, MissingIdentityError
 from langmem_plus.shown import shown
 
-_SPELT = 'config={"configurable": {"user_id": "alice"}} or Scope(user_id="alice")'
+_SPELT = (
+    'config={"configurable": {"user_id": "alice"}}, context={"user_id": "alice"} where the graph has a context_schema '
+    'with user_id, or Scope(user_id="alice")'
+)
 
 
 def read_user(value: Any) -> str:

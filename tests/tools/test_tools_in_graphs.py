@@ -236,6 +236,18 @@ class TestMistakes:
             run(agent, way, hello(), {"configurable": {"thread_id": "t1"}})
         assert not store.search(())
 
+    def test_a_context_that_names_nobody(self, way) -> None:
+        """The message says how the context can, too."""
+
+        @dataclass
+        class Nameless:
+            space: str = "work"
+
+        script = ScriptedChatModel([calling("manage_memory", "c1", content=ANNE)])
+        agent = create_agent(script, tools(), store=InMemoryStore(), context_schema=Nameless)
+        with pytest.raises(MissingIdentityError, match=r"configurable.*context=\{.*context_schema with user_id"):
+            run(agent, way, hello(), context=Nameless())
+
     @pytest.mark.parametrize("template", [("memories", "{team}"), ("memories", "{user_id}", "{team}")])
     def test_a_template_that_is_not_filled(self, way, template) -> None:
         """The field is named."""
