@@ -5,7 +5,7 @@
     LangMemPlusError
     ├── ConfigError(ValueError)            a knob is unknown, out of bounds, or names something that can't be built
     │   ├── MissingIdentityError           no user_id could be found, or a template field stayed empty
-    │   ├── ForeignIdentityError           somebody who is signed in on a server names another user
+    │   ├── ForeignIdentityError           two users are named, as where who is signed in on a server names another
     │   ├── MissingStoreError              a graph or a tool runs and no store is in reach
     │   └── MissingExtraError(ImportError) the feature needs a package that isn't installed
     ├── InvalidValueError(ValueError)      a value can't be stored: not JSON, or a record that contradicts itself
@@ -37,7 +37,9 @@ class MissingIdentityError(ConfigError):
 
 
 class ForeignIdentityError(ConfigError):
-    """Somebody who is signed in on a LangGraph server names another user; nothing was read or written."""
+    """Two users are named and only one can be meant: who is signed in on a LangGraph server and another one, or the
+    context and the configuration of a graph that is called within another; nothing was read or written.
+    """
 
 
 class MissingStoreError(ConfigError):

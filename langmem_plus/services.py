@@ -7,7 +7,6 @@ measures itself, adds to the report, and never fails the turn.
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import datetime as dt
 import logging
 import os
@@ -21,12 +20,21 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import ensure_config, set_config_context
 from langgraph.errors import GraphBubbleUp
-from langgraph.runtime import Runtime, get_runtime
 from langgraph.store.base import BaseStore
 
 from langmem_plus.config import MemoryConfig
-from langmem_plus.errors import ConfigError, ForeignIdentityError, LangMemPlusError, MissingStoreError
-from langmem_plus.messages import last_said
+from langmem_plus.errors import ConfigError, LangMemPlusError, MissingStoreError
+from langmem_plus.identity import (
+    INCOGNITO,
+    current_runtime,
+    find_identity,
+    held,
+    marked,
+    refuse_foreign,
+    refuse_two,
+    settle,
+    signed_in,
+)
 from langmem_plus.providers import Reranker, TokenEncoder
 from langmem_plus.providers.spending import ModelUse, model_uses
 from langmem_plus.records import MemoryHit, MemoryReport, Scope, utc_now
@@ -55,7 +63,6 @@ logger = logging.getLogger(__name__)
 
 Update = dict[str, Any]
 _NO = frozenset({"", "0", "false", "no", "off", "none"})
-_INCOGNITO = "__langmem_plus_incognito"  # where it is settled; a run's context can't say otherwise
 Template = tuple[str, ...]
 
 
@@ -126,7 +133,7 @@ class Services:
         (also as the text that a server passes on), else the setting. A text that isn't a clear no counts as a yes. A
         turn that was incognito when it began stays so, whatever the run says (`held`).
         """
-        if (settled := (config.get("configurable") or {}).get(_INCOGNITO)) is not None:
+        if (settled := (config.get("configurable") or {}).get(INCOGNITO)) is not None:
             return bool(settled)
         asked = find_identity(config.get("configurable") or {}, current_runtime()).get("incognito")
         if asked is None:
@@ -140,7 +147,8 @@ class Services:
 
         Raises:
             MissingIdentityError: nobody is named.
-            ForeignIdentityError: another one is named than who is signed in.
+            ForeignIdentityError: another one is named than who is signed in, or, within another graph, than its context
+                names.
         """
         configurable = config.get("configurable") or {}
         thread_id = configurable.get("thread_id")
@@ -148,9 +156,11 @@ class Services:
             known = self.scope.thread_id is not None or thread_id is None
             return self.scope if known else self.scope.model_copy(update={"thread_id": str(thread_id)})
         runtime = current_runtime()
+        refuse_two(configurable, runtime)
         values = find_identity(configurable, runtime)
         if not self.config.trust_callers:
-            _refuse_foreign(values["user_id"], _signed_in(runtime))
+            refuse_foreign(values["user_id"], signed_in(runtime))
+        values.pop("self", None)  # the one name that no field can have
         values["template"] = self.scope  # never the caller's: a run must not choose where memory lies
         if any("{langgraph_user_id}" in label for label in self.scope or ()):  # langmem's name for the same
             values["langgraph_user_id"] = values.get("langgraph_user_id") or values["user_id"]
@@ -165,69 +175,6 @@ class Services:
             return {}
         thread = {"gen_ai.conversation.id": scope.thread_id} if scope.thread_id is not None else {}
         return {"user.id": scope.user_id, **thread}
-
-
-def find_identity(configurable: Mapping[str, Any], runtime: Runtime[Any] | None) -> dict[str, Any]:
-    """The fields that name somebody, from ``runtime.context``, then ``configurable``, then the server's user."""
-    context = getattr(runtime, "context", None)
-    if context is None:
-        fields: dict[str, Any] = {}
-    elif isinstance(context, Mapping):
-        fields = dict(context)
-    elif hasattr(context, "model_dump"):
-        fields = context.model_dump()
-    elif dataclasses.is_dataclass(context):
-        fields = {each.name: getattr(context, each.name) for each in dataclasses.fields(context)}
-    else:
-        fields = dict(vars(context)) if hasattr(context, "__dict__") else {}
-    values = {name: value for name, value in configurable.items() if not name.startswith("__")}
-    values.update({name: value for name, value in fields.items() if value is not None})
-    if values.get("user_id") is None:
-        values["user_id"] = configurable.get("langgraph_user_id") or _signed_in(runtime)
-    return values
-
-
-def _signed_in(runtime: Runtime[Any] | None) -> str | None:
-    """Who is signed in on the server that runs the graph; None where nobody is."""
-    user = getattr(getattr(runtime, "server_info", None), "user", None)
-    return getattr(user, "identity", None) or None
-
-
-def _refuse_foreign(named: Any, signed_in: str | None) -> None:
-    if signed_in is not None and str(named) != signed_in:
-        raise ForeignIdentityError(
-            f"the run is for user_id={shown(named)}, but {shown(signed_in)} is signed in on the server: leave user_id "
-            "out, or, where callers are backends that speak for their users, set trust_callers."
-        )
-
-
-def marked(config: RunnableConfig, incognito: bool) -> RunnableConfig:
-    """The configuration; where the turn is incognito, it says so to whatever is called with it."""
-    configurable = config.get("configurable") or {}
-    return {**config, "configurable": {**configurable, "incognito": True, _INCOGNITO: True}} if incognito else config
-
-
-def held(state: MemoryState, config: RunnableConfig) -> RunnableConfig:
-    """The configuration, incognito where the user's last words were said so: who resumes a turn, or has it answered
-    again, needn't say it again.
-    """
-    said, secret = last_said(state.get("messages") or [])[-1:], state.get("memory_incognito") or []
-    return marked(config, bool(said) and said[0].id in secret)
-
-
-def current_runtime() -> Runtime[Any] | None:
-    """The running graph's runtime, or None outside of a graph."""
-    try:
-        return get_runtime()
-    except RuntimeError:
-        return None
-
-
-def settle(config: RunnableConfig | None) -> RunnableConfig:
-    """The config with what surrounds it: naming a user must not hide the running graph, and with it the store."""
-    settled, around = ensure_config(config), ensure_config().get("configurable") or {}
-    settled["configurable"] = {**around, **(settled.get("configurable") or {})}
-    return settled
 
 
 def emit_report(report: MemoryReport | Mapping[str, Any]) -> None:

@@ -109,6 +109,14 @@ class TestFindScope:
         assert Services(config=MemoryConfig(trust_callers=True)).find_scope(claimed).user_id == "ann"
         assert Services(scope=Scope("team")).find_scope(claimed) == Scope("team")
 
+    @pytest.mark.parametrize("name", ["self", 7, None, ("a", "b"), "namespace", "model_config", "", "cls"], ids=repr)
+    def test_any_name_may_stand_beside_the_users(self, name: Any) -> None:
+        """What else a configuration or a context holds, under whatever name, is no error."""
+        configurable: Any = {name: 1, "user_id": "alice"}
+        assert Services().find_scope({"configurable": configurable}).namespace == ("memories", "alice", "default")
+        assert find_identity({}, _runtime(configurable))["user_id"] == "alice"
+        assert not Services().is_incognito({"configurable": configurable})
+
     def test_a_fixed_scope_gets_the_runs_thread(self) -> None:
         """A fixed scope stays, and takes the thread as text where it has none."""
         config: RunnableConfig = {"configurable": {"user_id": "mallory", "thread_id": 7}}

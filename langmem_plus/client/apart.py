@@ -8,34 +8,27 @@ runs without any of that; everything else that belongs to the caller's context s
 from __future__ import annotations
 
 import asyncio
-import contextvars
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterator
 from typing import Any, TypeVar
 
-from langchain_core.runnables.config import var_child_runnable_config
+from langmem_plus.identity import alone
 
 T = TypeVar("T")
 
 
-def _context() -> contextvars.Context:
-    context = contextvars.copy_context()
-    context.run(var_child_runnable_config.set, None)
-    return context
-
-
 def apart(function: Callable[[], T]) -> T:
     """What a function gives, run apart from the graph that is running."""
-    return _context().run(function)
+    return alone().run(function)
 
 
 async def aapart(coroutine: Coroutine[Any, Any, T]) -> T:
     """What a coroutine gives, as `apart`."""
-    return await asyncio.get_running_loop().create_task(coroutine, context=_context())
+    return await asyncio.get_running_loop().create_task(coroutine, context=alone())
 
 
 def stream_apart(start: Callable[[], Generator[T, Any, Any]]) -> Iterator[T]:
     """What a generator yields, as `apart`; whoever leaves early closes it."""
-    context = _context()
+    context = alone()
     stream = context.run(start)
     try:
         while True:
@@ -50,7 +43,7 @@ def stream_apart(start: Callable[[], Generator[T, Any, Any]]) -> Iterator[T]:
 
 async def astream_apart(start: Callable[[], AsyncGenerator[T, Any]]) -> AsyncGenerator[T, None]:
     """What an async generator yields, as `stream_apart`."""
-    context, loop = _context(), asyncio.get_running_loop()
+    context, loop = alone(), asyncio.get_running_loop()
     stream = context.run(start)
 
     async def following() -> T:

@@ -20,6 +20,7 @@ from langgraph.store.base import BaseStore
 
 from langmem_plus.background import background
 from langmem_plus.graph.halves import Graph, build_remember_graph
+from langmem_plus.identity import alone
 from langmem_plus.labels import decode_label
 from langmem_plus.records import MemoryReport, Scope, utc_now
 from langmem_plus.services import Services
@@ -103,7 +104,8 @@ class Afterwards:
         return True
 
     def run(self, scope: Scope, store: BaseStore) -> bool:
-        """Draw facts out now, in this thread, until no turn waits; a store without sync methods gets an event loop.
+        """Draw facts out now, in this thread, until no turn waits; a store without sync methods gets an event loop. It
+        is the scope's memory that is worked on, whatever graph this is called in, and whoever that one's context names.
 
         Returns:
             Whether turns are left that somebody else is working on.
@@ -111,6 +113,9 @@ class Afterwards:
         Raises:
             Exception: whatever failed; what is left to do is still pending in the store.
         """
+        return alone().run(self._run, scope, store)
+
+    def _run(self, scope: Scope, store: BaseStore) -> bool:
         graph, config = self._bind(scope, store)
         try:
             while (counts := _counts(graph.invoke({}, config))) and _goes_on(counts):
@@ -121,6 +126,9 @@ class Afterwards:
 
     async def arun(self, scope: Scope, store: BaseStore) -> bool:
         """Draw facts out now, as `run`."""
+        return await asyncio.create_task(self._arun(scope, store), context=alone())
+
+    async def _arun(self, scope: Scope, store: BaseStore) -> bool:
         graph, config = self._bind(scope, store)
         while (counts := _counts(await graph.ainvoke({}, config))) and _goes_on(counts):
             continue

@@ -19,7 +19,7 @@ from typing_extensions import TypedDict
 
 from langmem_plus.config import ENDLESS, MemoryConfig
 from langmem_plus.errors import ConfigError
-from langmem_plus.graph.parents import RecallGraph, aware
+from langmem_plus.graph.parents import RecallGraph, RememberGraph, aware
 from langmem_plus.labels import read_template
 from langmem_plus.providers import make_chat_model, make_reranker, make_token_encoder
 from langmem_plus.providers.rerank import RerankerSpec
@@ -187,7 +187,7 @@ def build_remember_graph(services: Services, *, recorded: bool) -> Graph:
     nodes = REMEMBER if recorded else (("record", record_node), *REMEMBER)
     builder.add_sequence(stages(nodes, services))
     builder.add_edge(START, nodes[0][0]).add_edge(nodes[-1][0], END)
-    return builder.compile(name="remember")
+    return aware(RememberGraph, builder.compile(name="remember"))
 
 
 def create_recall_graph(

@@ -15,7 +15,11 @@ from langchain_core.runnables.config import var_child_runnable_config
 from langgraph.channels import UntrackedValue
 from langgraph.graph.state import CompiledStateGraph
 
+from langmem_plus.graph.attempts import told
+from langmem_plus.identity import naming
+
 CONTEXT_CHANNEL = "memory_context"
+REPORT_CHANNEL = "memory_report"
 READ = "__pregel_read"  # where a task finds its graph's channels; LangGraph's ToolNode takes them from there, too
 REMEDY = "Declare its channels: `class State(MemoryState)`, or `memory_context: Annotated[str, UntrackedValue]`."
 DROPPED = (
@@ -23,44 +27,57 @@ DROPPED = (
     "(If a function calls the graph and reads its answer, it needs no config: LangGraph hands it on.)"
 )
 KEPT = f"memory: the parent of the graph %r checkpoints {CONTEXT_CHANNEL}, and so every recalled text. {REMEDY}"
+KEPT_REPORT = (
+    f"memory: the parent of the graph %r checkpoints {REPORT_CHANNEL}, and so the recalled texts that it tells of. "
+    f"Declare it as MemoryState does: `{REPORT_CHANNEL}: Annotated[dict[str, Any], UntrackedValue]`, or leave it out."
+)
 
 logger = logging.getLogger(__name__)
 _told: set[tuple[str, str, frozenset[str]]] = set()  # one warning a parent, not one a run
 
 
 class ForeignGraph(CompiledStateGraph[Any, Any, Any, Any]):
-    """A compiled graph that looks at the graph whose node it is, before it runs as any graph does."""
+    """A compiled graph that looks at the graph whose node it is, or whose node's function calls it, before it runs as
+    any graph does: what becomes of what it gives there, whom the call means, and which task says its messages.
+    """
 
+    gives_context = True
     gives_context_alone = False
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """Run the graph."""
         self._look_around(config)
-        return super().invoke(input, config, **kwargs)
+        return super().invoke(told(input), naming(config, kwargs.get("context")), **kwargs)
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """Run the graph, awaiting."""
         self._look_around(config)
-        return await super().ainvoke(input, config, **kwargs)
+        return await super().ainvoke(told(input), naming(config, kwargs.get("context")), **kwargs)
 
     def _look_around(self, config: RunnableConfig | None) -> None:
         channels = parents_channels(config)
         if channels is None:
             return
-        if CONTEXT_CHANNEL in channels:
-            warning, wrong = KEPT, not isinstance(channels[CONTEXT_CHANNEL], UntrackedValue)
-        else:
-            warning, wrong = DROPPED, self.gives_context_alone and "messages" in channels
-        told = (self.name, warning, frozenset(channels))
-        if wrong and told not in _told:
-            _told.add(told)
-            logger.warning(warning, self.name)
+        kept = {name for name, channel in channels.items() if not isinstance(channel, UntrackedValue)}
+        dropped = self.gives_context_alone and "messages" in channels and CONTEXT_CHANNEL not in channels
+        found = {KEPT: self.gives_context and CONTEXT_CHANNEL in kept, KEPT_REPORT: REPORT_CHANNEL in kept}
+        for warning in (warning for warning, wrong in {**found, DROPPED: dropped}.items() if wrong):
+            known = (self.name, warning, frozenset(channels))
+            if known not in _told:
+                _told.add(known)
+                logger.warning(warning, self.name)
 
 
 class RecallGraph(ForeignGraph):
     """A recall graph: beside ``memory_context`` it gives nothing that an agent could read."""
 
     gives_context_alone = True
+
+
+class RememberGraph(ForeignGraph):
+    """A remember graph, which gives a report and no text for a model."""
+
+    gives_context = False
 
 
 def parents_channels(config: RunnableConfig | None) -> Mapping[str, Any] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from typing import Any, cast
 
@@ -44,8 +45,9 @@ class LongTermMemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     out in the background (``background=False``: before the run ends); from a long thread, the messages go that its
     summary tells (``compress``), before the agent runs where ``hard_limit_tokens`` is passed. The result's
     ``memory_report`` tells what was recalled and stored, and why; the recall's is streamed as the custom event
-    ``{"memory": report}``. Where memory fails, the agent answers without it, and the report says so, unless ``strict``
-    is set.
+    ``{"memory": report}``; a parent graph that declares the channel declares it untracked, as `MemoryState` does, or
+    its checkpoints hold the texts that the report tells of. Where memory fails, the agent answers without it, and the
+    report says so, unless ``strict`` is set.
 
     What a deepagents subagent is told was written by a model: there memory is recalled and nothing is stored.
 
@@ -98,6 +100,10 @@ class LongTermMemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         self._after: list[Stage] = [record_assistant_node(services), *after]
         self._compress: Stage = compress_node(services)
         self._room: Stage | None = compress_node(services, now=True) if services.config.hard_limit_tokens else None
+
+    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> LongTermMemoryMiddleware:
+        """A middleware over the same store: connections, and the runs that are going on, aren't copied."""
+        return copy(self)
 
     @property
     def name(self) -> str:

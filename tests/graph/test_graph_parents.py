@@ -120,3 +120,22 @@ def test_a_langgraph_that_keeps_its_channels_elsewhere(store, config, run_config
     finally:
         var_child_runnable_config.reset(token)
     assert not caplog.messages
+
+
+@pytest.mark.parametrize("make", [create_recall_graph, create_remember_graph])
+async def test_a_parent_that_checkpoints_the_report(run_in, config, caplog, make):
+    """A plain channel for the report keeps the texts that it tells of; one warning says so, and what to declare."""
+
+    class Reported(Untracked):
+        memory_report: dict
+
+    await run_in(make(config=config), Reported, times=2)
+    (warning,) = caplog.messages
+    assert "checkpoints memory_report" in warning
+    assert "UntrackedValue" in warning
+
+
+async def test_a_remember_graph_gives_no_recalled_text(run_in, config, caplog):
+    """A parent that keeps memory_context hears nothing of it from a graph that doesn't write it."""
+    await run_in(create_remember_graph(config=config), Tracked)
+    assert not caplog.messages

@@ -1,6 +1,7 @@
 """The middleware as part of an agent: identity and store, streams, failures, several instances, its names."""
 
 import asyncio
+import copy
 from dataclasses import dataclass
 
 import pytest
@@ -44,6 +45,17 @@ class Context:
 async def both(agent, payload: dict, config: RunnableConfig, mode: str, **fields) -> dict:
     """Invoke an agent one way or the other."""
     return agent.invoke(payload, config, **fields) if mode == "sync" else await agent.ainvoke(payload, config, **fields)
+
+
+def test_a_copy_serves_the_same_store(store, config, run_config, say):
+    """An agent's settings may be copied with all that is in them; the copy remembers as the first one does."""
+    memory = LongTermMemoryMiddleware(store=store, config=config)
+    twin = copy.deepcopy({"middleware": [memory]})["middleware"][0]
+    model = ScriptedChatModel(then="ok")
+    create_agent(model, [], middleware=[twin]).invoke(say(QUESTION), run_config())
+    assert (twin.name, twin is memory, MARKER in model.calls[0].text) == (memory.name, False, True)
+    assert background.flush(30.0)
+    assert any(item.value["text"] == QUESTION for item in store.search(("memories", "alice"), limit=10))
 
 
 # whose memory, and where
