@@ -221,7 +221,7 @@ class MemoryClient(ConversationCalls, ExplainCalls, ImportCalls, OwnerCalls, Pas
         """
         scope, wanted = Scope(user_id, space), read_filter(filter)
         self._touch(scope)
-        found = self.store.batch([listing(scope, thread_id, role)])
+        found = self.store.batch(listing(scope, thread_id, role))
         return Records(chosen(found, scope, self._services.clock(), limit, wanted, role))
 
     async def alist(
@@ -237,7 +237,7 @@ class MemoryClient(ConversationCalls, ExplainCalls, ImportCalls, OwnerCalls, Pas
         """The active records of a space, as `list`."""
         scope, wanted = Scope(user_id, space), read_filter(filter)
         self._touch(scope)
-        found = await self.store.abatch([listing(scope, thread_id, role)])
+        found = await self.store.abatch(listing(scope, thread_id, role))
         return Records(chosen(found, scope, self._services.clock(), limit, wanted, role))
 
     def get(self, id: str, *, user_id: str, space: str = "default") -> MemoryRecord:

@@ -17,8 +17,8 @@ from langmem_plus.shown import shown
 EVERYTHING = 2**31 - 1  # a limit that no namespace reaches and that every database takes
 
 
-def listing(scope: Scope, thread_id: str | None, role: str | None) -> Op:
-    """The search that lists a space.
+def listing(scope: Scope, thread_id: str | None, role: str | None) -> list[Op]:
+    """The searches that list a space: what one of them finds, the others don't.
 
     Raises:
         InvalidValueError: there is no such role.
@@ -27,10 +27,11 @@ def listing(scope: Scope, thread_id: str | None, role: str | None) -> Op:
     thread_id = None if thread_id is None else read_id("thread_id", thread_id)
     if role is not None and role not in ROLES:
         raise InvalidValueError(f"there is no role {shown(role)}; choose from {', '.join(ROLES)}.")
-    # Values of other programs have no role, and are facts: their role is told once they are read.
-    stated = None if role == "memory" else role
-    wanted = {name: value for name, value in (("thread_id", thread_id), ("role", stated)) if value is not None}
-    return SearchOp(scope.namespace, filter=wanted or None, limit=EVERYTHING)
+    asked: list[dict[str, Any]] = [{} if role is None else {"role": role}]
+    if role == "memory":  # values of other programs have neither role nor status, and are facts
+        asked = [{"role": role, "status": "active"}, {"status": {"$ne": "active"}}]
+    thread = {} if thread_id is None else {"thread_id": thread_id}
+    return [SearchOp(scope.namespace, filter={**thread, **each} or None, limit=EVERYTHING) for each in asked]
 
 
 def chosen(

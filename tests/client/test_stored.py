@@ -34,7 +34,7 @@ def record(id: str, **fields: Any) -> MemoryRecord:
 @pytest.mark.parametrize("thread", ["7", 7, uuid.UUID(int=7)])
 def test_a_thread_is_told_by_the_text_of_its_id(thread: Any) -> None:
     """Numbers and UUIDs, which are stored as their text, are found by themselves."""
-    op = listing(ANN, thread, "user")
+    (op,) = listing(ANN, thread, "user")
     assert isinstance(op, SearchOp)
     assert op.filter == {"thread_id": str(thread), "role": "user"}
 
@@ -72,7 +72,7 @@ def test_active_records_newest_first() -> None:
         record("first", metadata={"turn": 1, "position": 0}),
         record("elsewhere", space="work"),
     )
-    found = store.batch([listing(ANN, None, None)])
+    found = store.batch(listing(ANN, None, None))
     assert [each.id for each in chosen(found, ANN, NOW, None)] == ["second", "first", "fresh", "old"]
     assert [each.id for each in chosen(found, ANN, NOW, 2)] == ["second", "first"]
     assert chosen(found, ANN, NOW, 0) == []
