@@ -27,6 +27,22 @@ def said_place(messages: Sequence[BaseMessage], said: str | None) -> int | None:
     return next((places[-1] for places in (named, own, people) if places), None)
 
 
+def asked_thread(messages: Sequence[AnyMessage], said: str | None, asked: str | None) -> list[AnyMessage]:
+    """The thread as recall reads it: the user's words are the last that stand in a person's name.
+
+    Args:
+        messages: what a model would see.
+        said: the id of the user's words.
+        asked: what they are. Where they were taken away, as by a summary, they stand after what stands for them.
+    """
+    place = said_place(messages, said)
+    if place is None:
+        return list(messages)
+    since: list[AnyMessage] = [message for message in messages[place + 1 :] if not isinstance(message, HumanMessage)]
+    own = [HumanMessage(asked, id=said)] if asked and messages[place].id != said else []
+    return [*messages[: place + 1], *own, *since]
+
+
 def inject(request: Request, context: str, place: int | None) -> Request:
     """The request with the context in the message at ``place``, or in the system message where there is no place.
 

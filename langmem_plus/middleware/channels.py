@@ -32,6 +32,8 @@ class Progress(TypedDict):
         turn: the number of the last turn.
         counted: the id of the user's last message that was counted as part of a turn.
         said: the id of the user's last message when the last run began.
+        asked: what it says, cut to a bounded length, while that run goes on: whoever shortens the thread may take it
+            away. None where it is incognito.
         open: a run has begun that isn't over.
         incognito: a part of the turn was incognito, so nothing more of it is stored, whatever later runs say.
     """
@@ -39,6 +41,7 @@ class Progress(TypedDict):
     turn: int | None
     counted: str | None
     said: str | None
+    asked: NotRequired[str | None]
     open: bool
     incognito: bool
 

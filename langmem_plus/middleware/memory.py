@@ -10,7 +10,6 @@ from typing import Any, cast
 
 from langchain.agents.middleware.types import AgentMiddleware, AgentState, ExtendedModelResponse, ModelResponse
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import HumanMessage
 from langchain_core.runnables import Runnable, RunnableConfig
 from langgraph.config import get_config
 from langgraph.errors import GraphBubbleUp
@@ -22,8 +21,9 @@ from langmem_plus.config import MemoryConfig
 from langmem_plus.graph import Afterwards, make_services
 from langmem_plus.graph.halves import REMEMBER, recall_stages, stages
 from langmem_plus.graph.memory import expecting, remember_node
-from langmem_plus.middleware.call import Request, inject, reply_thread, said_place, shortened
+from langmem_plus.middleware.call import Request, asked_thread, inject, reply_thread, said_place, shortened
 from langmem_plus.middleware.channels import NOWHERE, Channels, Progress, Run, Runs, read_name
+from langmem_plus.recall.query import bounded, current_text
 from langmem_plus.records import MemoryReport, Scope
 from langmem_plus.remember.compress import compress_node
 from langmem_plus.remember.record import last_counted, record_assistant_node, record_user_node, user_turn
@@ -221,6 +221,7 @@ class LongTermMemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             turn=known.get("memory_turn"),
             counted=known.get("memory_counted"),
             said=last_counted(known["messages"], None),
+            asked=None if incognito else bounded(current_text(known["messages"])),
             open=True,
             incognito=incognito,
         )
@@ -239,6 +240,7 @@ class LongTermMemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         progress: Progress = {
             **self._progress(state),
             "turn": known.get("memory_turn"),
+            "asked": None,
             "open": False,
             "incognito": incognito,
         }
@@ -265,12 +267,8 @@ class LongTermMemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
 
     def _asked(self, request: Request, run: Run) -> MemoryState:
         """What recall reads: the messages that the model would see, the user's last words the last of a person."""
-        said = said_place(request.messages, self._progress(request.state)["said"])
-        window = [
-            message
-            for place, message in enumerate(request.messages)
-            if said is None or place <= said or not isinstance(message, HumanMessage)
-        ]
+        progress = self._progress(request.state)
+        window = asked_thread(request.messages, progress["said"], progress.get("asked"))
         return MemoryState(messages=window, memory_report=run.report)
 
     def _injected(self, request: Request, run: Run) -> Request:

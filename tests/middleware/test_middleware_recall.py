@@ -6,7 +6,7 @@ import sys
 import textwrap
 
 import pytest
-from langchain.agents.middleware import HumanInTheLoopMiddleware, ModelRetryMiddleware
+from langchain.agents.middleware import HumanInTheLoopMiddleware, ModelRetryMiddleware, SummarizationMiddleware
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
@@ -114,6 +114,56 @@ def test_no_checkpoint_holds_recalled_text(
     ]
 
 
+@pytest.mark.parametrize("mode", ["sync", "async"])
+@pytest.mark.parametrize("stops", [True, False], ids=["interrupted", "in one run"])
+@pytest.mark.parametrize("place", ["ahead", "behind"])
+async def test_the_users_words_are_asked_though_a_summary_took_them_away(
+    make_agent, run_config, say, recalls, calling, tool, mode, stops, place
+):
+    """A resumed turn whose message was summarised away is recalled for by its words: what it says is known until the
+    run is over, and the recalled text stands at the summary, in the message that stands for them."""
+    model = ScriptedChatModel(["Hi.", calling("a"), "There."])
+    summarizer = SummarizationMiddleware(
+        ScriptedChatModel(then="They talked."),
+        trigger=("messages", 5),
+        keep=("messages", 2),
+    )
+    others = {place: [summarizer], "ahead" if place == "behind" else "behind": []}
+    others["behind"].append(HumanInTheLoopMiddleware({"look": stops}))
+    agent = make_agent(model, [tool], checkpointer=InMemorySaver(), **others)
+
+    async def run(call):
+        return agent.invoke(call, run_config()) if mode == "sync" else await agent.ainvoke(call, run_config())
+
+    await run(say("Good morning!"))
+    recalls.clear()
+    await run(say(QUESTION))
+    if stops:
+        assert agent.get_state(run_config()).values["memory_progress"]["asked"] == QUESTION
+        await run(APPROVE)
+    assert set(recalls) == {QUESTION}
+    last = model.calls[-1].messages
+    assert QUESTION not in model.calls[-1].text
+    assert [MARKER in message.text for message in last] == [True, False, False]
+    assert last[0].text.endswith("They talked.")
+    assert agent.get_state(run_config()).values["memory_progress"]["asked"] is None
+
+
+def test_incognito_words_are_not_kept(make_agent, run_config, say, calling, tool):
+    """While an incognito turn waits, nothing of its words stands in the instance's own channel; a long question is
+    cut there."""
+    for incognito, length in ((True, None), (False, 2001)):
+        agent = make_agent(
+            ScriptedChatModel([calling("a")]),
+            [tool],
+            ahead=[HumanInTheLoopMiddleware({"look": True})],
+            checkpointer=InMemorySaver(),
+        )
+        agent.invoke(say(QUESTION * 1000), run_config(incognito=incognito))
+        asked = agent.get_state(run_config()).values["memory_progress"]["asked"]
+        assert (asked and len(asked)) == length
+
+
 def test_no_checkpoint_holds_it_where_only_safe_types_are_read(tmp_path):
     """With LANGGRAPH_STRICT_MSGPACK, what memory leaves in a checkpoint is plain JSON that comes back as it was."""
     script = textwrap.dedent(
@@ -143,7 +193,8 @@ def test_no_checkpoint_holds_it_where_only_safe_types_are_read(tmp_path):
                                  checkpointer=saver)
             agent.invoke({"messages": [HumanMessage("Where is the zebra crossing?", id="m")]}, run)
             agent.invoke(Command(resume={"decisions": [{"type": "approve"}]}), run)
-            progress = {"turn": 1, "counted": "m", "said": "m", "open": False, "incognito": False}
+            progress = {"turn": 1, "counted": "m", "said": "m", "asked": None, "open": False}
+            progress["incognito"] = False
             assert agent.get_state(run).values["memory_progress"] == progress
             points = repr(list(saver.list(None)))
         assert all("4711" in call.text for call in model.calls) and len(model.calls) == 2
