@@ -3,6 +3,8 @@
 The context is, in this order: the thread's summary, memories, documents (all quotes, inside of one fence), and the
 operator's hint. It stands just before the current user's words, after the prefix that the provider caches. The same
 set of records gives the same bytes: they are ordered by topic, then by time; there are no scores and no clock.
+
+The total goes, in this order, to the user's words, the thread's tail, the hint, the summary, memories, documents.
 """
 
 from __future__ import annotations
@@ -11,17 +13,17 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
-from langchain_core.messages import BaseMessage, SystemMessage
+from langchain_core.messages import BaseMessage, SystemMessage, ToolMessage
 from langchain_core.runnables import Runnable, RunnableConfig
 
 from langmem_plus.config import MemoryConfig
 from langmem_plus.fence import escape, fence, fence_hint, strip_context
-from langmem_plus.messages import last_human, message_words
+from langmem_plus.messages import last_human
 from langmem_plus.prompts import DOCUMENTS_HEADING, MEMORIES_HEADING, SUMMARY_HEADING
 from langmem_plus.recall.mmr import choice
 from langmem_plus.recall.query import current_text
 from langmem_plus.recall.sections import Section, fit_records, fit_summary
-from langmem_plus.recall.tail import clip_tail, size
+from langmem_plus.recall.tail import BYTES, clip_tail, size, user_size
 from langmem_plus.records import MemoryHit, MemoryRecord, MemoryReport
 from langmem_plus.services import Services, Update, emit_report, stage
 from langmem_plus.state import MemoryState
@@ -47,7 +49,7 @@ def build_context(
 
     Each section keeps to its own budget, then the whole to ``max_prompt_tokens`` and ``max_prompt_bytes``. Where the
     records of a section don't fit, the long ones are represented by their summary or cut at a sentence, evenly; then
-    the lowest ranked are left out.
+    the lowest ranked are left out. A hint is given whole or, where it has no room, not at all.
 
     Args:
         hits: the chosen records, best first.
@@ -59,17 +61,22 @@ def build_context(
     """
     measure = token_counter or counter(config)
     room = _Room(measure, config.max_prompt_tokens - used_tokens, config.max_prompt_bytes - used_bytes)
-    sections = _sections(hits, summary, config, room)
     wished = (config.response_hint or "").strip()
     hint = fence_hint(wished) if wished else ""
+    hint_cut = not room.holds(hint)
+    if hint_cut:
+        hint = ""
+    room.spend(hint)
+    sections = _sections(hits, summary, config, room)
     # Tokens don't quite add up: texts that were counted apart may take one more together.
     while not room.holds(text := _join(sections, hint)):
-        if not any(section.text for section in sections):
-            hint = ""
         for section in [section for section in sections if section.text][-1:]:
             section.drop_last()
     pinned = {hit.record.id for hit in hits if hit.record.pinned}
-    return text, _report(sections, hint, text, measure, pinned)
+    report = _report(sections, hint, text, measure, pinned)
+    if hint_cut:
+        report.warnings.append("response_hint found no room in the prompt: shorten it, or raise max_prompt_tokens")
+    return text, report
 
 
 @dataclass
@@ -133,6 +140,7 @@ def _report(
         counts={
             "injected": len(lines),
             **({"shortened": len(short)} if short else {}),
+            **({"summary_shortened": 1} if any(section.body_cut for section in sections) else {}),
             "no_room": len(cut),
             **({"pinned_chosen": len(forced)} if forced else {}),
         },
@@ -182,6 +190,17 @@ def _with_content(message: BaseMessage, content: str | list[Any]) -> BaseMessage
     return message.model_copy(update={"content": content})
 
 
+def _tell_cuts(
+    report: MemoryReport, messages: Sequence[BaseMessage], call: Sequence[BaseMessage], settings: MemoryConfig
+) -> None:
+    """Report what of the thread this call goes without: messages, results of tools among them, and the user's words."""
+    if current_text(call) != current_text(messages):
+        report.warnings.append(f"the user's message was cut to user_max_tokens ({settings.user_max_tokens})")
+    if left_out := len(messages) - len(call):
+        results = [sum(isinstance(message, ToolMessage) for message in each) for each in (messages, call)]
+        report.counts.update(tail_left_out=left_out, tail_results_left_out=results[0] - results[1])
+
+
 def inject_node(services: Services, *, whole_thread: bool = False) -> Runnable[MemoryState, Update]:
     """The node: reads what was recalled, writes ``memory_context``, and streams the report of the whole recall.
 
@@ -198,21 +217,20 @@ def inject_node(services: Services, *, whole_thread: bool = False) -> Runnable[M
         if plan is None or plan.strategy != "none":
             measure = counter(settings)
             call = clip_tail(messages, settings, measure)
-            current = last_human(call) or 0
-            words = current_text(call)
-            tail = [message for message in call[:current] if not isinstance(message, SystemMessage)]
+            tail = [message for message in call[: last_human(call) or 0] if not isinstance(message, SystemMessage)]
             tail_tokens = sum(map(measure.count_message, tail))
+            user_tokens, user_bytes = user_size(call, measure)
             context, report = build_context(
                 state.get("memory_hits") or [],
                 state.get("memory_summary"),
                 settings,
                 measure,
-                used_tokens=measure.count(words) + tail_tokens,
-                used_bytes=size(words) + sum(size(message_words(message)) for message in tail),
+                used_tokens=user_tokens + tail_tokens + measure.count(_GAP),
+                used_bytes=user_bytes + sum(map(BYTES.count_message, tail)) + size(_GAP),
             )
-            report.tokens.update(user=measure.count(words), tail=tail_tokens)
-            if words != current_text(messages) and not whole_thread:
-                report.warnings.append(f"the user's message was cut to user_max_tokens ({settings.user_max_tokens})")
+            report.tokens.update(user=user_tokens, tail=tail_tokens)
+            if not whole_thread:
+                _tell_cuts(report, messages, call, settings)
         emit_report(report.after(state.get("memory_report")))
         return {"memory_context": context, "memory_report": report}
 

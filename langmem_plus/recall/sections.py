@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from langmem_plus.fence import escape, fold
 from langmem_plus.recall.made import told
 from langmem_plus.recall.overlap import spoken
-from langmem_plus.recall.tail import CUT_MARK, clip_bytes, size
+from langmem_plus.recall.tail import BYTES, CUT_MARK, size
 from langmem_plus.records import Choice, MemoryHit, MemoryRecord, unique
 from langmem_plus.tokens import TokenCounter
 
@@ -19,7 +19,6 @@ SHOWN_SOURCES = 2
 LABEL_CHARACTERS = 60  # of a topic or a source id
 PATH_CHARACTERS = 160  # of a document's path, whose end says most
 
-_SENTENCE_END = re.compile(r"[.!?…]['\"”’)\]]*\s|[。！？｡][」』”’）]*")
 _UUID = re.compile(r"([0-9a-f]{8})-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}", re.IGNORECASE)
 
 
@@ -41,13 +40,14 @@ class Line:
 
 @dataclass
 class Section:
-    """A heading and its lines; ``lines`` are best first, ``text`` shows them in a stable order."""
+    """A heading, and lines or a body; ``lines`` are best first, ``text`` shows them in a stable order."""
 
     name: str
     heading: str
     lines: list[Line] = field(default_factory=list)
     cut: list[Choice] = field(default_factory=list)
     body: str = ""
+    body_cut: bool = False
 
     @property
     def text(self) -> str:
@@ -65,8 +65,8 @@ class Section:
         """Leave out the lowest ranked line."""
         if self.lines:
             self.cut.append(_no_room(self.lines.pop().hit, self.name))
-        else:
-            self.body = ""
+        elif self.body:
+            self.body, self.body_cut = "", True
 
 
 def record_line(record: MemoryRecord, body: str) -> str:
@@ -131,14 +131,16 @@ def fit_summary(
     section = Section("summary", heading)
     lines = [fold(line) for line in record.text.splitlines()] if record else []
     text = escape("\n".join(line for line in lines if line))
-    room = clip_bytes(text, byte_limit - size(f"{heading}\n{CUT_MARK}"))
     allowed = token_limit - measure.count(f"{heading}\n")
-    if measure.count(text) <= allowed and room == text:
+    allowed_bytes = byte_limit - size(f"{heading}\n")
+    if measure.count(text) <= allowed and size(text) <= allowed_bytes:
         section.body = text
-    elif clipped := measure.clip(room, allowed - measure.count(CUT_MARK)):
-        section.body = clipped + CUT_MARK
+    else:
+        room = BYTES.clip(text, allowed_bytes - size(CUT_MARK))
+        clipped = measure.clip(room, allowed - measure.count(CUT_MARK))
+        section.body, section.body_cut = clipped and clipped + CUT_MARK, True
     if measure.count(section.text) > token_limit or size(section.text) > byte_limit:
-        section.body = ""
+        section.drop_last()
     return section
 
 
@@ -189,12 +191,10 @@ def _shorten(line: Line, allowed: int, measure: TokenCounter) -> Line | None:
 
 
 def _excerpt(text: str, limit: int) -> str:
-    """A beginning of at most ``limit`` bytes, to the end of a sentence where one lies in its second half."""
+    """A beginning of at most ``limit`` bytes, to the end of a sentence or a word where one lies in its last part."""
     if size(text) <= limit:
         return text
-    piece = clip_bytes(text, limit - size(CUT_MARK))
-    ends = [match.end() for match in _SENTENCE_END.finditer(piece) if match.end() > len(piece) // 2]
-    return piece[: ends[-1]].rstrip() + CUT_MARK if ends else piece.rstrip() + CUT_MARK
+    return BYTES.clip(text, limit - size(CUT_MARK)) + CUT_MARK
 
 
 def _topic_heading(topic: str) -> str:

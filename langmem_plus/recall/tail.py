@@ -8,15 +8,33 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
-from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
 from langmem_plus.config import MemoryConfig
-from langmem_plus.messages import Unit, last_human, units
+from langmem_plus.messages import Unit, last_human, tool_calls, units
 from langmem_plus.tokens import TokenCounter, counter
 
 MessageT = TypeVar("MessageT", bound=BaseMessage)
 
 CUT_MARK = " […]"
+
+
+class ByteCounter(TokenCounter):
+    """Counts bytes in UTF-8 as others count tokens: of texts, names and tool calls alike. Media are no text: what
+    their base64 takes isn't counted.
+    """
+
+    name = "bytes"
+
+    def count(self, text: str) -> int:
+        """The bytes of a text; a lone surrogate is sent as one."""
+        return len(text.encode("utf-8", errors="replace"))
+
+    def _cut(self, text: str, limit: int) -> int:
+        return len(clip_bytes(text, limit))
+
+
+BYTES = ByteCounter()
 
 
 def clip_tail(
@@ -25,29 +43,31 @@ def clip_tail(
     """The messages of one model call, in order; the same list where everything fits.
 
     Always kept: system messages, the current user's message (cut to ``user_max_tokens``) and all that follows it, with
-    an open tool round. Of what came before, the last ``tail_messages`` (with what is always kept) are taken, then cut
-    to ``tail_max_tokens`` and to what ``max_prompt_tokens`` and ``max_prompt_bytes`` leave: tool logs go first, the
-    oldest first, then the oldest messages. What was cut begins again with a user's message.
+    an open tool round. Of what came before, the last ``tail_messages`` (with what is always kept) are taken; the turn
+    in which that cut falls loses its tool logs before its words. Then it is cut to ``tail_max_tokens`` and to what
+    ``max_prompt_tokens`` and ``max_prompt_bytes`` leave: tool logs go first, the oldest first, then the oldest
+    messages. What was cut begins again with a user's message. A tool's result whose call is gone stays out.
     """
     measure = token_counter or counter(config)
-    kept_messages = clip_user(messages, config, measure)
+    kept_messages = _answering(clip_user(messages, config, measure))
     current = last_human(kept_messages)
     parts = units(kept_messages)
-    fixed, earlier = _sort_units(kept_messages, parts, len(messages) - 1 if current is None else current)
+    fixed, earlier = _sort_units(kept_messages, parts, len(kept_messages) - 1 if current is None else current)
     room = config.tail_messages - sum(unit.stop - unit.start for unit in fixed if not _is_system(kept_messages, unit))
-    chosen = _newest(earlier, room)
-    spent = _user_size(kept_messages, current, measure)
+    chosen = _newest(kept_messages, earlier, room)
+    tokens, bytes_ = user_size(kept_messages, measure)
     chosen = _within(
         kept_messages,
         chosen,
-        min(config.tail_max_tokens, config.max_prompt_tokens - spent[0]),
-        config.max_prompt_bytes - spent[1],
+        min(config.tail_max_tokens, config.max_prompt_tokens - tokens),
+        config.max_prompt_bytes - bytes_,
         measure,
     )
     if len(chosen) < len(earlier):
         chosen = _from_human(kept_messages, chosen)
-    places = sorted((*fixed, *chosen), key=lambda unit: unit.start)
-    return [message for unit in places for message in kept_messages[unit.start : unit.stop]]
+    kept = {place for unit in (*fixed, *chosen) for place in range(unit.start, unit.stop)}
+    # A system message may stand inside of a round that is left out.
+    return [each for place, each in enumerate(kept_messages) if place in kept or isinstance(each, SystemMessage)]
 
 
 def clip_user(messages: Sequence[MessageT], config: MemoryConfig, measure: TokenCounter) -> list[MessageT]:
@@ -71,7 +91,17 @@ def clip_bytes(text: str, limit: int) -> str:
 
 def size(text: str) -> int:
     """Bytes in UTF-8."""
-    return len(text.encode("utf-8", errors="replace"))
+    return BYTES.count(text)
+
+
+def user_size(messages: Sequence[BaseMessage], measure: TokenCounter) -> tuple[int, int]:
+    """Tokens and bytes of the current user's text, as it stands in the message."""
+    place = last_human(messages)
+    content = "" if place is None else messages[place].content
+    parts = (
+        [content] if isinstance(content, str) else [text for part in content if (text := _text_of(part)) is not None]
+    )
+    return sum(map(measure.count, parts)), sum(map(size, parts))
 
 
 def _clip_content(content: Any, limit: int, byte_limit: int, measure: TokenCounter) -> Any:
@@ -79,8 +109,8 @@ def _clip_content(content: Any, limit: int, byte_limit: int, measure: TokenCount
         return _clip_text(content, limit, byte_limit, measure)
     parts: list[Any] = []
     for part in content:
-        text = part if isinstance(part, str) else part.get("text") if part.get("type") == "text" else None
-        if not isinstance(text, str):
+        text = _text_of(part)
+        if text is None:
             parts.append(part)
             continue
         clipped = _clip_text(text, limit, byte_limit, measure)
@@ -93,11 +123,30 @@ def _clip_content(content: Any, limit: int, byte_limit: int, measure: TokenCount
 def _clip_text(text: str, limit: int, byte_limit: int, measure: TokenCounter) -> str:
     if measure.count(text) <= limit and size(text) <= byte_limit:
         return text
-    room = clip_bytes(text, byte_limit - size(CUT_MARK))
+    room = BYTES.clip(text, byte_limit - size(CUT_MARK))
     marked = measure.clip(room, limit - measure.count(CUT_MARK)) + CUT_MARK
     if marked != CUT_MARK and measure.count(marked) <= limit:
         return marked
-    return measure.clip(clip_bytes(text, byte_limit), limit)
+    return measure.clip(BYTES.clip(text, byte_limit), limit)
+
+
+def _text_of(part: Any) -> str | None:
+    text = part if isinstance(part, str) else part.get("text") if part.get("type") == "text" else None
+    return text if isinstance(text, str) else None
+
+
+def _answering(messages: list[MessageT]) -> list[MessageT]:
+    """Without the results, ahead of the current turn, whose call was cut elsewhere: no provider takes them."""
+    current = last_human(messages)
+    called: set[str] = set()
+    kept: list[MessageT] = []
+    for place, message in enumerate(messages):
+        if isinstance(message, AIMessage):
+            called.update(call["id"] for call in tool_calls(message) if call["id"])
+        earlier = current is not None and place < current
+        if not (earlier and isinstance(message, ToolMessage) and message.tool_call_id not in called):
+            kept.append(message)
+    return kept
 
 
 def _is_system(messages: Sequence[BaseMessage], unit: Unit) -> bool:
@@ -110,14 +159,27 @@ def _sort_units(messages: Sequence[BaseMessage], parts: list[Unit], current: int
     return fixed, [unit for unit in parts if unit not in fixed]
 
 
-def _newest(earlier: list[Unit], room: int) -> list[Unit]:
+def _newest(messages: Sequence[BaseMessage], earlier: list[Unit], room: int) -> list[Unit]:
+    """The last turns of at most ``room`` messages. One that is too long loses its tool rounds, oldest first; else the
+    rounds of one long turn would leave no word of the conversation.
+    """
+    turns: list[list[Unit]] = []
+    for unit in earlier:
+        if not turns or isinstance(messages[unit.start], HumanMessage):
+            turns.append([])
+        turns[-1].append(unit)
     chosen: list[Unit] = []
-    for unit in reversed(earlier):
-        room -= unit.stop - unit.start
-        if room < 0:
+    for turn in reversed(turns):
+        length = sum(unit.stop - unit.start for unit in turn)
+        spare = [unit for unit in turn if unit.is_round]
+        while length > room and spare:
+            length -= spare[0].stop - spare[0].start
+            turn.remove(spare.pop(0))
+        if length > room:
             break
-        chosen.append(unit)
-    return chosen[::-1]
+        room -= length
+        chosen = [*turn, *chosen]
+    return chosen
 
 
 def _within(
@@ -126,7 +188,7 @@ def _within(
     """The units that fit, left out in this order: tool rounds, oldest first; then the oldest."""
     spans = {unit: messages[unit.start : unit.stop] for unit in chosen}
     tokens = {unit: sum(map(measure.count_message, span)) for unit, span in spans.items()}
-    sizes = {unit: sum(size(_words(message)) for message in span) for unit, span in spans.items()}
+    sizes = {unit: sum(map(BYTES.count_message, span)) for unit, span in spans.items()}
     total, total_size = sum(tokens.values()), sum(sizes.values())
     for unit in sorted(chosen, key=lambda unit: (not unit.is_round, unit.start)):
         if total <= limit and total_size <= byte_limit:
@@ -140,16 +202,3 @@ def _from_human(messages: Sequence[BaseMessage], chosen: list[Unit]) -> list[Uni
     """Without the answers whose question was cut: some providers refuse a thread that begins with one."""
     first = next((i for i, unit in enumerate(chosen) if isinstance(messages[unit.start], HumanMessage)), len(chosen))
     return chosen[first:]
-
-
-def _words(message: BaseMessage) -> str:
-    content = message.content
-    if isinstance(content, str):
-        return content
-    return "".join(part if isinstance(part, str) else str(part.get("text") or "") for part in content)
-
-
-def _user_size(messages: Sequence[BaseMessage], current: int | None, measure: TokenCounter) -> tuple[int, int]:
-    """Tokens and bytes of the current user's words."""
-    words = "" if current is None else _words(messages[current])
-    return measure.count(words), size(words)
