@@ -203,7 +203,7 @@ class MemoryConfig(BaseSettings):
     )
     turn_batch: int = _knob("remember", 50, "Pending turns that one run works off at most.", ge=1, le=10_000)
     combine: bool = _knob(
-        "remember", False, "Ask a model once for facts, decisions and summary, of several turns if several wait."
+        "remember", True, "Ask a model once for facts, decisions and summary, of several turns if several wait."
     )
     turns_per_call: int = _knob("remember", 5, "Pending turns that combine reads in one call at most.", ge=1, le=50)
     neighbourhood: int = _knob("remember", 10, "Known records that a new fact is compared with.", ge=0, le=50)

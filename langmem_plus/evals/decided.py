@@ -25,6 +25,7 @@ from langmem_plus.evals.building import USER, Moment
 from langmem_plus.evals.metrics import bootstrap
 from langmem_plus.evals.questions import Question, Sample, last_time
 from langmem_plus.evals.setups import Setup
+from langmem_plus.prompts import fact_label
 from langmem_plus.records import MemoryHit
 from langmem_plus.remember.sentences import clauses, own_words, sentences
 from langmem_plus.store import MarkdownStore
@@ -100,11 +101,26 @@ class Answers:
         self.offered += len(taken)
         return {"changes": changes}
 
+    def placed(self, turns: Sequence[str], memories: Sequence[str]) -> dict[str, Any]:
+        """The answer to a request for everything at once."""
+        facts = [
+            {"turn": fact_label(place), **fact}
+            for place, turn in enumerate(turns)
+            for fact in self.facts(turn)["facts"]
+        ]
+        lines = [f"{fact_label(place)}: {fact['text']}" for place, fact in enumerate(facts)]
+        changes = self.changes(lines, memories)["changes"]
+        events = [{"event": change["event"], "id": change["id"]} for change in changes]
+        return {"facts": [{**fact, **event} for fact, event in zip(facts, events, strict=True)]}
+
     def answer(self, asked: str) -> dict[str, Any]:
         """The answer to any request."""
-        blocks = dict[str, str](_BETWEEN.findall(asked))
-        if "turn" in blocks:
-            return self.facts(blocks["turn"])
+        found: list[tuple[str, str]] = _BETWEEN.findall(asked)
+        blocks, turns = dict(found), [text for tag, text in found if tag == "turn"]
+        if "memories" in blocks and turns:
+            return self.placed(turns, blocks["memories"].split("\n"))
+        if turns:
+            return self.facts(turns[0])
         if "new_facts" in blocks:
             return self.changes(blocks["new_facts"].split("\n"), blocks["memories"].split("\n"))
         return {"points": []}

@@ -83,6 +83,8 @@ def combine(
     try:
         answer = yield _question(services.config, turns, shown, due)
     except ModelAnswerError as error:
+        if len(turns) > 1:
+            raise  # one turn alone may be easier to read
         reason = f"the model failed: {type(error).__name__}: {error}"
         draft.proposals.update({turn.id: Proposal(failure=reason) for turn in turns})
         warning = f"extraction fell back to rules: {error}"

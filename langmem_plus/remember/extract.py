@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 
 from langchain_core.runnables import Runnable, RunnableConfig
 
-from langmem_plus.errors import ConfigError
+from langmem_plus.errors import ConfigError, ModelAnswerError
+from langmem_plus.providers.too_long import http_status, is_too_long
 from langmem_plus.records import Fact, MemoryRecord, MemoryReport, Scope
 from langmem_plus.remember.combine import combine, groups
 from langmem_plus.remember.draft import Draft, Proposal
@@ -42,6 +43,7 @@ class Extraction:
 # A model may refuse one turn (a content filter) and take the next; so many failures of a batch are an outage, and each
 # may have cost a time-out.
 _OUTAGE = 3
+_REFUSED = (400, 413, 422)  # the HTTP status of a request that is refused for what stands in it
 _RENEWED = 1 / 3  # share of a lease after which it is made longer
 
 
@@ -170,13 +172,22 @@ class _Drawing:
         text = "memory: no facts could be drawn out of a turn, which still waits: %s"
         logger.warning(text, error, exc_info=True)
         slow = isinstance(error, TimeoutError)
-        if len(group) > 1 and not slow:
+        if len(group) > 1 and _is_about_text(error):
             waiting[:0] = [[turn] for turn in group]
             return False
         self.failures.append(error)
         for turn in group:
             self.services.refusals[turn.id] = self.services.refusals.get(turn.id, 0) + 1
         return slow or len(self.failures) == _OUTAGE
+
+
+def _is_about_text(error: Exception) -> bool:
+    """Whether a failure is about what was said, so that fewer turns at a time may fare better: a refusal, too much
+    text, an answer that can't be read. An outage isn't.
+    """
+    status = http_status(error)
+    refused = status in _REFUSED if status is not None else isinstance(error, ValueError)
+    return refused or isinstance(error, ModelAnswerError) or is_too_long(error)
 
 
 def extract(services: Services, scope: Scope) -> Extraction:

@@ -211,6 +211,34 @@ def test_turns_of_a_call_that_fails_are_tried_one_by_one(person: Any) -> None:
     assert found.report.counts["turns_left"] == 1
 
 
+def test_an_answer_about_several_turns_that_cannot_be_read_is_asked_for_turn_by_turn(person: Any) -> None:
+    """A small model may manage one at a time."""
+
+    def answer(messages: Any) -> Any:
+        asked = messages[-1].text if "<turn>" in messages[-1].text else str(messages)
+        if "boat" in asked and "tea" in asked:
+            return "I can't."
+        return facts("The user likes tea.") if "tea" in asked else facts("The user owns a boat.")
+
+    ann = person(ScriptedChatModel(then=answer), combine=True)
+    for text in ("I like tea.", "I own a boat."):
+        ann.tell(text)
+    found, _ = work(ann)
+    assert ann.texts() == ["The user likes tea.", "The user owns a boat."]
+    assert found.report.warnings == []
+
+
+def test_an_outage_is_not_tried_turn_by_turn(person: Any) -> None:
+    """Nothing would fare better."""
+    model = ScriptedChatModel(then=ConnectionError("down"))
+    ann = person(model, combine=True)
+    for text in ("I like tea.", "I own a boat."):
+        ann.tell(text)
+    with pytest.raises(ConnectionError):
+        work(ann)
+    assert len(model.calls) == 1
+
+
 def test_what_was_edited_since_it_was_shown_is_left_as_it_is(person: Any) -> None:
     """The decision was about other words."""
     answers = [facts("The user lives in Paris."), placed(("A", "The user moved to Lyon.", "UPDATE", 0))]

@@ -69,8 +69,9 @@ def turn(text: str, number: int = 1, **fields: object) -> MemoryRecord:
 def memory(*turns: MemoryRecord, model: ScriptedChatModel | None = None, **settings: object) -> Services:
     """A store that claims, with these turns in it, and something known where a model is to be asked for everything."""
     store = ClaimingStore()
+    settings = {"combine": COMBINE, **settings}
     if COMBINE and model is not None:
-        settings = {"combine": True, "turns_per_call": 1, **settings}
+        settings = {"turns_per_call": 1, **settings}
         known = MemoryRecord(id="known", text="The user likes boats and films.", user_id="alice")
         store.put(SCOPE.namespace, known.id, known.to_value())
     for each in turns:
