@@ -134,8 +134,29 @@ class MemoryConfig(BaseSettings):
             "remind me",
             "we mentioned",
             "earlier you said",
+            *("was haben wir besprochen", "worüber haben wir gesprochen", "voriges gespräch", "letztes gespräch"),
+            *("letztes mal", "letzten mal", "erinnere mich", "wir erwähnten", "vorhin sagtest du"),
+            *("de quoi avons nous parlé", "conversation précédente", "la dernière fois", "rappelle moi"),
+            *("nous avons mentionné", "on a mentionné", "tu disais tout à l'heure"),
+            *("de qué hablamos", "qué discutimos", "conversación anterior", "la última vez", "recuérdame"),
+            *("mencionamos", "antes dijiste"),
+            *("我们讨论过什么", "我们聊过什么", "之前的对话", "上次", "提醒我", "我们提到过", "你之前说"),
         ),
-        "Phrases that ask for an earlier conversation.",
+        "Phrases that ask for an earlier conversation, in place of the built-in ones.",
+    )
+    plan_seconds: float = _knob(
+        "recall", 10.0, "Seconds that a chat model may take to plan; then the cues do.", gt=0, le=3600
+    )
+    small_talk_cues: tuple[str, ...] = _knob(
+        "recall", (), "Phrases of small talk beside the built-in ones; -phrase takes one out, -* all of them."
+    )
+    continuity_cues: tuple[str, ...] = _knob(
+        "recall",
+        (),
+        "Phrases about the thread itself, such as go on; -phrase takes a built-in one out, -* all of them.",
+    )
+    document_cues: tuple[str, ...] = _knob(
+        "recall", (), "Phrases that ask for documents beside the built-in ones; -phrase takes one out, -* all of them."
     )
     relevance_threshold: float = _knob("recall", 0.7, "Relevance that an archive needs to be recalled.", ge=0, le=1)
 

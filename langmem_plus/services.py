@@ -93,6 +93,7 @@ class Services:
         scope: a fixed `Scope`, or a namespace template such as ``("memories", "{user_id}")``, or None.
         clock: the current time; tests pass their own.
         documents: the workspace's, asked where a message asks for them.
+        plan: which memory a message needs, of its words, the messages and the settings; None goes by the cues.
         refusals: how often a model gave no facts for a turn, by the turn's id; kept as long as the process runs.
     """
 
@@ -104,6 +105,7 @@ class Services:
     scope: Scope | Template | None = None
     clock: Callable[[], dt.datetime] = utc_now
     documents: tuple[Documents, ...] = ()
+    plan: Callable[..., Any] | None = None
     refusals: dict[str, int] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:

@@ -14,6 +14,7 @@ from langmem_plus.text import words
 
 # A longer message says something of its own, whatever it begins with.
 CUE_CHARACTERS = 120
+LESS = "-"  # begins a cue of one's own that takes a built-in one out
 
 
 def phrases_of(text: str) -> tuple[str, ...]:
@@ -146,12 +147,13 @@ def _ends(text: str, end: int) -> bool:
     return end >= len(text) or text[end] == " " or unspaced(text[end - 1]) or unspaced(text[end])
 
 
-def find_small_talk(text: str, *, asked: bool = False) -> str | None:
+def find_small_talk(text: str, *, asked: bool = False, cues: tuple[str, ...] = ()) -> str | None:
     """The first cue, if a text asks nothing and is made of greetings, thanks and acknowledgements alone.
 
     Args:
         text: the user's words.
         asked: True after a question, which an acknowledgement answers.
+        cues: what is small talk, too, or isn't, as `amended` reads it; after a question, what is added is an answer.
 
     >>> find_small_talk("Great, thanks a lot!"), find_small_talk("Thanks, I live in Lyon")
     ('great', None)
@@ -159,7 +161,10 @@ def find_small_talk(text: str, *, asked: bool = False) -> str | None:
     flat = normalise(text)
     if len(flat) > CUE_CHARACTERS or is_question(text):
         return None
-    found, rest = find_cues(flat, _GREETINGS if asked else _ALL)
+    known = _GREETINGS if asked else _ALL
+    if cues:
+        known = amended(known, tuple(cue for cue in cues if cue.startswith(LESS)) if asked else cues)
+    found, rest = find_cues(flat, known)
     if not found or (rest and find_cues(rest, FILLERS)[1]):
         return None
     return found[0]
@@ -168,6 +173,20 @@ def find_small_talk(text: str, *, asked: bool = False) -> str | None:
 def longest_first(cues: Sequence[str]) -> tuple[str, ...]:
     """The cues in the order in which the longest match wins."""
     return tuple(sorted(cues, key=lambda cue: (-len(cue), cue)))
+
+
+@functools.lru_cache(maxsize=64)
+def amended(built_in: tuple[str, ...], cues: tuple[str, ...]) -> tuple[str, ...]:
+    """A built-in list with one's own cues, longest first: each is added, ``-cue`` taken out, and ``-*`` takes out all
+    that is built in.
+
+    >>> amended(("good morning", "hi"), ("Ahoi!", "-Hi"))
+    ('good morning', 'ahoi')
+    """
+    less = {normalise(cue) for cue in cues if cue.startswith(LESS)}
+    kept = () if f"{LESS}*" in {cue.strip() for cue in cues} else tuple(cue for cue in built_in if cue not in less)
+    added = (normalise(cue) for cue in cues if not cue.startswith(LESS))
+    return longest_first(tuple(dict.fromkeys((*kept, *filter(None, added)))))
 
 
 _GREETINGS = longest_first(GREETINGS_AND_THANKS)

@@ -26,6 +26,7 @@ from langmem_plus.providers.rerank import RerankerSpec
 from langmem_plus.recall.inject import inject_node
 from langmem_plus.recall.mmr import mmr_node
 from langmem_plus.recall.plan import plan_node
+from langmem_plus.recall.planner import PlanSpec, make_planner
 from langmem_plus.recall.rerank import rerank_node
 from langmem_plus.recall.retrieve import retrieve_node
 from langmem_plus.records import MemoryHit, MemoryRecord, Plan, Scope, utc_now
@@ -107,6 +108,7 @@ def make_services(
     scope: Scope | Template | None = None,
     reranker: RerankerSpec = None,
     documents: Documents | Sequence[Documents] | None = None,
+    plan: PlanSpec = None,
     clock: Callable[[], dt.datetime] = utc_now,
 ) -> Services:
     """Turn the arguments of a public function into what the nodes share."""
@@ -121,6 +123,7 @@ def make_services(
         scope=_checked_scope(scope),
         clock=clock,
         documents=_checked_documents(documents),
+        plan=make_planner(plan, config, chat_model),
     )
 
 
@@ -197,6 +200,7 @@ def create_recall_graph(
     scope: Scope | Template | None = None,
     reranker: RerankerSpec = None,
     documents: Documents | Sequence[Documents] | None = None,
+    plan: PlanSpec = None,
 ) -> Graph:
     """A graph ``plan → retrieve → rerank → mmr → inject`` that turns messages into ``memory_context``.
 
@@ -219,9 +223,11 @@ def create_recall_graph(
             folder, or a function of a query and texts.
         documents: the workspace's, a `DocumentIndex` or several, excerpts of which are recalled where a message names
             them (the strategy ``documents``).
+        plan: which memory a message needs, in place of the cues: a function of its words, the messages and the
+            settings that gives a `Plan`, a strategy's name, or None for the cues; or a chat model or its name.
     """
     return build_recall_graph(
-        make_services(store=store, config=config, scope=scope, reranker=reranker, documents=documents)
+        make_services(store=store, config=config, scope=scope, reranker=reranker, documents=documents, plan=plan)
     )
 
 

@@ -19,6 +19,7 @@ from langmem_plus.graph.afterwards import Afterwards
 from langmem_plus.graph.agent import Agent, agent_node, open_door
 from langmem_plus.graph.halves import REMEMBER, Answered, Graph, Messages, make_services, recall_stages, stages
 from langmem_plus.graph.parents import ForeignGraph, aware
+from langmem_plus.recall.planner import PlanSpec
 from langmem_plus.records import MemoryReport, Scope
 from langmem_plus.remember.compress import compress_node
 from langmem_plus.remember.record import record_assistant_node, record_user_node
@@ -35,6 +36,7 @@ def create_memory_graph(
     scope: Scope | Template | None = None,
     checkpointer: Checkpointer = None,
     documents: Documents | Sequence[Documents] | None = None,
+    plan: PlanSpec = None,
 ) -> Graph:
     """An agent that remembers: what matters is recalled before it answers, and what was said is stored after.
 
@@ -68,12 +70,14 @@ def create_memory_graph(
             subgraph's own, in the checkpointer of the graph that calls this one.
         documents: the workspace's, a `DocumentIndex` or several, excerpts of which are recalled where a message names
             them (the strategy ``documents``).
+        plan: which memory a message needs, in place of the cues: a function of its words, the messages and the
+            settings that gives a `Plan`, a strategy's name, or None for the cues; or a chat model or its name.
 
     Raises:
         ConfigError: the agent isn't any of these, or a setting names something that can't be built. The graph itself
             raises MissingStoreError without a store and MissingIdentityError without a user.
     """
-    services = make_services(store=store, model=model, config=config, scope=scope, documents=documents)
+    services = make_services(store=store, model=model, config=config, scope=scope, documents=documents, plan=plan)
     return build_memory_graph(agent, services, checkpointer)
 
 

@@ -23,6 +23,7 @@ from langmem_plus.graph.halves import REMEMBER, recall_stages, stages
 from langmem_plus.graph.memory import expecting, remember_node
 from langmem_plus.middleware.call import Request, asked_thread, inject, reply_thread, said_place, shortened
 from langmem_plus.middleware.channels import NOWHERE, Channels, Progress, Run, Runs, read_name
+from langmem_plus.recall.planner import PlanSpec
 from langmem_plus.recall.query import bounded, current_text
 from langmem_plus.records import MemoryReport, Scope
 from langmem_plus.remember.compress import compress_node
@@ -63,6 +64,8 @@ class LongTermMemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             ``memory_report_<name>``.
         documents: the workspace's, a `DocumentIndex` or several, excerpts of which are recalled where a message names
             them (the strategy ``documents``).
+        plan: which memory a message needs, in place of the cues: a function of its words, the messages and the
+            settings that gives a `Plan`, a strategy's name, or None for the cues; or a chat model or its name.
 
     Raises:
         ConfigError: the name can't be a node's, or a setting names something that can't be built. The agent itself
@@ -81,13 +84,14 @@ class LongTermMemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         scope: Scope | Template | None = None,
         name: str | None = None,
         documents: Documents | Sequence[Documents] | None = None,
+        plan: PlanSpec = None,
     ) -> None:
         super().__init__()
         self._name = type(self).__name__ if name is None else read_name(name)
         self._channels = Channels.of(self._name)
         self.state_schema = self._channels.schema()
         self.tools = ()
-        services = make_services(store=store, model=model, config=config, scope=scope, documents=documents)
+        services = make_services(store=store, model=model, config=config, scope=scope, documents=documents, plan=plan)
         self._services = services
         self._runs = Runs()
         # The agent sees the whole thread, as far as whoever stands ahead in the list of middleware leaves it.

@@ -1,10 +1,10 @@
 """Every word that a language model reads, beside the type of its answer.
 
-Four tasks: draw facts out of a user's turn (`render_extraction`), compare them with what is known
-(`render_reconciliation`), keep a thread's rolling summary (`render_summary`), and tell which memories answer a question
-(`render_reranking`); the first three can be one (`render_combination`). The instructions stand in the system message,
-the examples are turns of a chat (small models repeat an example that stands among the instructions), and what users
-said is fenced as data.
+Five tasks: draw facts out of a user's turn (`render_extraction`), compare them with what is known
+(`render_reconciliation`), keep a thread's rolling summary (`render_summary`), tell which memories answer a question
+(`render_reranking`), and which memory a message needs (`render_planning`); the first three can be one
+(`render_combination`). The instructions stand in the system message, the examples are turns of a chat (small models
+repeat an example that stands among the instructions), and what users said is fenced as data.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from langmem_plus.prompts.context import (
     SUMMARY_HEADING,
 )
 from langmem_plus.prompts.extraction import ExtractedFact, ExtractedFacts, FactKind, render_extraction
+from langmem_plus.prompts.planning import Planned, render_planning
 from langmem_plus.prompts.quoting import quote
 from langmem_plus.prompts.reconciliation import Change, Changes, ask_to_forget, fact_label, render_reconciliation
 from langmem_plus.prompts.reranking import Rating, Ratings, render_reranking
@@ -54,6 +55,7 @@ __all__ = [
     "FactsAndSummary",
     "PlacedFact",
     "PlacedFacts",
+    "Planned",
     "PointKind",
     "Rating",
     "Ratings",
@@ -67,6 +69,7 @@ __all__ = [
     "quote",
     "render_combination",
     "render_extraction",
+    "render_planning",
     "render_reconciliation",
     "render_reranking",
     "render_summary",

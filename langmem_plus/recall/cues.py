@@ -57,21 +57,26 @@ DOCUMENTS = phrases_of(
     """
     document, documents, docs, file, files, folder, folders, directory, workspace, repository, repo, codebase, readme,
     spreadsheet, pdf, attachment, attachments, wiki, handbook, knowledge base, manual, policy, policies, pricing,
+    richtlinie, richtlinien, preisliste, liesmich, wissensdatenbank,
     dokument, dokumente, dokumenten, dokumentation, datei, dateien, ordner, verzeichnis, handbuch, anhang,
-    fichier, fichiers, dossier, dossiers, pièce jointe, documentation, manuel,
-    documento, documentos, archivo, archivos, carpeta, carpetas, directorio, adjunto, documentación,
-    文件, 文档, 文件夹, 资料库, 附件, 手册, 知识库
+    fichier, fichiers, dossier, dossiers, pièce jointe, documentation, manuel, tarifs, tarification, lisez moi,
+    base de connaissances,
+    documento, documentos, archivo, archivos, carpeta, carpetas, directorio, adjunto, documentación, política,
+    políticas, precios, tarifas, léeme, base de conocimientos,
+    文件, 文档, 文件夹, 资料库, 附件, 手册, 知识库, 政策, 定价, 价格表, 说明书
     """
 )
 
-# A file's name or a path: not a web address, not a number, not an abbreviation such as "e.g.".
+# A file's name, a path or a domain: not an address of mail, not a number, not an abbreviation such as "e.g.".
 _SUFFIXES = (
     "md|mdx|txt|rst|adoc|pdf|docx?|odt|rtf|tex|xlsx?|ods|csv|tsv|pptx?|odp|jsonl?|ya?ml|toml|ini|cfg|conf|xml|html?|css|"
     "sql|sqlite|db|log|ipynb|py|pyi|js|jsx|mjs|ts|tsx|go|rs|java|kt|cc|cpp|hpp|cs|rb|php|swift|sh|bash|zsh|ps1|"
     "dockerfile|lock|env|png|jpe?g|svg"
 )
+_DOMAINS = "com|org|net|edu|gov|info|io|dev|ai|app|cloud|tech|co|eu|de|fr|es|ch|nl|uk|cn|jp"
 ANCHOR = re.compile(
-    rf"(?<![\w@/.:-])(?:@?(?:[\w.-]+/)*[\w-][\w.-]*\.(?:{_SUFFIXES})|(?:\.{{1,2}}|~|/[\w.-]+)/[\w./-]+)(?![\w@/])",
+    rf"(?<![\w@/.:-])(?:@?(?:[\w.-]+/)*[\w-][\w.-]*\.(?:{_SUFFIXES})|(?:\.{{1,2}}|~|/[\w.-]+)/[\w./-]+)(?![\w@/])"
+    rf"|(?<![\w@.:-])(?:https?://)?(?:[a-z0-9-]+\.)+(?:{_DOMAINS})(?![\w@-]|\.\w)",
     re.IGNORECASE,
 )
 
@@ -115,5 +120,7 @@ def without_phrases(text: str, phrases: Iterable[str]) -> str:
         parts = [re.escape(word) for word in normalise(phrase).split()]
         if parts:
             pattern = r"[\W_]+".join(parts)
-            text = re.sub(rf"(?<!\w){pattern}(?!\w)", " ", text, flags=re.IGNORECASE)
+            if not unspaced(parts[-1][-1]):
+                pattern = rf"(?<!\w){pattern}(?!\w)"
+            text = re.sub(pattern, " ", text, flags=re.IGNORECASE)
     return " ".join(text.split())

@@ -6,17 +6,20 @@ strategy is chosen for                                           what is recalle
 none     small talk, memory off, an incognito session            nothing
 tail     words about the thread itself ("go on")                 the thread's summary
 archive  words about an earlier conversation ("last time")       memories and archived conversations
-documents anchors in the workspace ("which file", "notes.md")    memories and documents
+documents anchors in the workspace ("which file", a domain)      memories and documents
 memory   everything else                                         memories
 ======== ======================================================= ==========================================
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
+from typing import Any
 
-from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage
 from langchain_core.runnables import RunnableConfig
+from langgraph.errors import GraphBubbleUp
 
 from langmem_plus.config import MemoryConfig
 from langmem_plus.messages import last_human, message_words
@@ -28,12 +31,14 @@ from langmem_plus.recall.cues import (
     first_phrase,
     without_phrases,
 )
+from langmem_plus.recall.planner import ModelPlanner, Planner, aask, ask, read_answer
 from langmem_plus.recall.query import bounded, current_text, search_query
 from langmem_plus.records import MemoryReport, Plan
 from langmem_plus.services import Services, Step, Update, stage
 from langmem_plus.small_talk import (
     CUE_CHARACTERS,
     GREETINGS_AND_THANKS,
+    amended,
     find_cues,
     find_small_talk,
     is_question,
@@ -41,6 +46,8 @@ from langmem_plus.small_talk import (
     normalise,
 )
 from langmem_plus.state import MemoryState
+
+logger = logging.getLogger(__name__)
 
 
 def plan(
@@ -78,28 +85,28 @@ def _by_cue(text: str, config: MemoryConfig, asked: bool) -> Plan:
         return Plan(
             strategy="archive", reason=f"an earlier conversation: {cue!r}", query=rest if normalise(rest) else ""
         )
-    if cue := find_small_talk(text, asked=asked):
+    if cue := find_small_talk(text, asked=asked, cues=config.small_talk_cues):
         return Plan(strategy="none", reason=f"small talk: {cue!r}")
-    if cue := _continuity(flat):
+    if cue := _continuity(flat, amended(CONTINUITY, config.continuity_cues)):
         return Plan(strategy="tail", reason=f"the conversation itself: {cue!r}", query=text)
-    if cue := _anchor(text, flat):
+    if cue := _anchor(text, flat, amended(DOCUMENTS, config.document_cues)):
         return Plan(strategy="documents", reason=f"the workspace: {cue!r}", query=text)
     return Plan(strategy="memory", reason="no other cue: memory is the default", query=text)
 
 
-def _continuity(flat: str) -> str | None:
+def _continuity(flat: str, cues: tuple[str, ...]) -> str | None:
     """The first cue, if the message says nothing beside it."""
     if len(flat) > CUE_CHARACTERS:
         return None
-    found, rest = find_cues(flat, CONTINUITY)
+    found, rest = find_cues(flat, cues)
     if not found or (rest and find_cues(rest, longest_first(CONTINUITY_FILLERS + GREETINGS_AND_THANKS))[1]):
         return None
     return found[0]
 
 
-def _anchor(text: str, flat: str) -> str | None:
+def _anchor(text: str, flat: str, cues: tuple[str, ...]) -> str | None:
     path = ANCHOR.search(text)
-    return path[0] if path else first_phrase(flat, DOCUMENTS)
+    return path[0] if path else first_phrase(flat, cues)
 
 
 def plan_messages(messages: Sequence[BaseMessage], config: MemoryConfig, *, incognito: bool = False) -> Plan:
@@ -115,18 +122,55 @@ def plan_messages(messages: Sequence[BaseMessage], config: MemoryConfig, *, inco
 
 
 def plan_node(services: Services) -> Step:
-    """The node: reads ``messages``, writes ``memory_plan``."""
+    """The node: reads ``messages``, writes ``memory_plan``. Where the services have a planner, it decides in place of
+    the cues; a chat model isn't asked about small talk.
+    """
+    settings, planner = services.config, services.plan
 
-    def run(state: MemoryState, config: RunnableConfig) -> Update:
+    def begin(state: MemoryState, config: RunnableConfig) -> tuple[list[AnyMessage], Plan, Planner | None]:
         incognito = services.is_incognito(config)
-        if services.config.enabled and not incognito:  # small talk, too, tells what is missing
+        if settings.enabled and not incognito:  # small talk, too, tells what is missing
             services.find_scope(config)
             services.find_store()
-        chosen = plan_messages(state.get("messages") or [], services.config, incognito=incognito)
-        report = MemoryReport(strategy=chosen.strategy, reason=chosen.reason)
-        return {"memory_plan": chosen, "memory_report": report}
+        messages = state.get("messages") or []
+        by_cues = plan_messages(messages, settings, incognito=incognito)
+        is_open = settings.enabled and not incognito and settings.strategy == "auto"
+        unasked = isinstance(planner, ModelPlanner) and by_cues.strategy == "none"
+        return messages, by_cues, planner if is_open and not unasked else None
+
+    def chosen(answer: Any, by_cues: Plan, messages: list[AnyMessage]) -> Update:
+        return _update(read_answer(answer, by_cues, search_query(messages)))
+
+    def failed(error: Exception, by_cues: Plan) -> Update:
+        if settings.strict or isinstance(error, GraphBubbleUp):
+            raise error
+        logger.warning("plan: the cues decide, because the planner failed: %s", error)
+        warning = f"the cues planned, because the planner failed: {type(error).__name__}: {error}"
+        return _update(by_cues, warnings=[warning], counts={"plan_failed": 1})
+
+    def run(state: MemoryState, config: RunnableConfig) -> Update:
+        messages, by_cues, asked = begin(state, config)
+        if asked is None:
+            return _update(by_cues)
+        try:
+            return chosen(ask(asked, current_text(messages), messages, settings), by_cues, messages)
+        except Exception as error:  # noqa: BLE001 - the cues take over, and failed() logs and reports it, or raises
+            return failed(error, by_cues)
 
     async def arun(state: MemoryState, config: RunnableConfig) -> Update:
-        return run(state, config)
+        messages, by_cues, asked = begin(state, config)
+        if asked is None:
+            return _update(by_cues)
+        try:
+            return chosen(await aask(asked, current_text(messages), messages, settings), by_cues, messages)
+        except Exception as error:  # noqa: BLE001 - as above
+            return failed(error, by_cues)
 
     return stage("plan", services, run, arun, fallback={"memory_plan": Plan(strategy="none", reason="planning failed")})
+
+
+def _update(chosen: Plan, **told: Any) -> Update:
+    return {
+        "memory_plan": chosen,
+        "memory_report": MemoryReport(strategy=chosen.strategy, reason=chosen.reason, **told),
+    }

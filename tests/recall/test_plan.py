@@ -91,15 +91,28 @@ DOCUMENTS = [
     "résume le document",
     "¿qué dice el archivo?",
     "文档里写了什么？",
+    "what does acme.com charge?",
+    "https://example.org/b.md",
+    "what does the README say",
+    "¿cuáles son los precios?",
+    "定价是多少",
 ]
 
-MEMORY = ["where do I live?", "he/him/his", "12/05/2023", "https://example.org/b.md", "mail ann@x.org", "?", "e.g. tea"]
+MEMORY = ["where do I live?", "he/him/his", "12/05/2023", "mail ann@x.org", "mail ann.b@mail.x.org", "?", "e.g. tea"]
 
 ARCHIVE = [
     "What did we discuss about Lyon last time?",
     "remind me what I said",
     "Earlier you said that it was fine",
     "LAST   TIME, we spoke of tea",
+    "Worüber haben wir gesprochen?",
+    "Was war beim letzten Mal offen?",
+    "De quoi avons-nous parlé ?",
+    "Rappelle-moi le nom du café",
+    "¿De qué hablamos?",
+    "¿Qué dije la última vez?",
+    "我们上次聊了什么",
+    "你之前说可以",
 ]
 
 
@@ -160,6 +173,24 @@ def test_triggers_are_settings() -> None:
     assert plan("我们上次聊了什么", config).strategy == "archive"
     assert plan("last time", config).strategy == "memory"
     assert plan("what about the fast times?", CONFIG).strategy == "memory"
+
+
+def test_cues_are_settings() -> None:
+    """One's own phrases stand beside the built-in ones; with a minus they take one out, or all."""
+    config = CONFIG.replace(
+        small_talk_cues=["Ahoi!", "-morning"], continuity_cues=["noch was", "-*"], document_cues=["Lastenheft", "-file"]
+    )
+    found = [plan(text, config).strategy for text in ("ahoi", "hi", "morning", "noch was?", "go on")]
+    assert found == ["none", "none", "memory", "tail", "memory"]
+    found = [plan(text, config).strategy for text in ("im Lastenheft?", "which file?", "which folder?", "a.md")]
+    assert found == ["documents", "memory", "documents", "documents"]
+    asked: list[BaseMessage] = [HumanMessage("Book it"), AIMessage("For two?"), HumanMessage("ahoi")]
+    assert plan_messages(asked, config).strategy == "memory"
+
+
+def test_a_trigger_is_taken_out_of_scripts_without_spaces() -> None:
+    """Wherever it stands in the sentence."""
+    assert plan("我们上次在里昂聊了什么", CONFIG).query == "我们 在里昂聊了什么"
 
 
 def test_a_trigger_is_no_word_to_search_by() -> None:
