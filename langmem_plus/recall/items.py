@@ -216,7 +216,6 @@ def choose(wanted: Wanted, found: Found) -> tuple[list[MemoryHit], MemoryReport]
     """The candidates of all searches, each once, at most ``limit`` a namespace; a store that ranked nothing is ranked
     by the words that query and memory share."""
     hits, outdated = without_outdated(wanted.query, list(found.hits.values()), found.replaced, found.unasked)
-    hits, told = without_told(hits, found)
     unranked = [hit for hit in hits if "store" not in hit.scores and "coverage" not in hit.scores]
     query = set(tokens(wanted.query))
     for hit in unranked if query else ():
@@ -226,21 +225,7 @@ def choose(wanted: Wanted, found: Found) -> tuple[list[MemoryHit], MemoryReport]
         kept = {id(hit) for hit in best}
         hits = [hit for hit in hits if "store" in hit.scores or id(hit) in kept]
     counts = {"candidates": len(hits), **Counter(found.left_out.values())}
-    return hits, MemoryReport(counts=counts, choices=[*found.choices.values(), *outdated, *told])
-
-
-def without_told(hits: Sequence[MemoryHit], found: Found) -> tuple[list[MemoryHit], list[Choice]]:
-    """Facts are left out whose turns all stand in the conversation still: the model reads them there."""
-    seen = {place for place, reason in found.left_out.items() if reason == "in_window"}
-    kept: list[MemoryHit] = []
-    told: list[Choice] = []
-    for hit in hits:
-        sources = {(hit.namespace, source) for source in hit.record.source_ids}
-        if seen and hit.record.role == "memory" and sources and sources <= seen:
-            told.append(make_choice(hit.record, "the turn that says it still stands in the conversation", kept=False))
-        else:
-            kept.append(hit)
-    return kept, told
+    return hits, MemoryReport(counts=counts, choices=[*found.choices.values(), *outdated])
 
 
 def without_outdated(

@@ -218,20 +218,3 @@ def test_memory_without_a_user_is_refused() -> None:
     """Never a shared bucket."""
     with pytest.raises(ValueError, match="user_id"):
         graph(services(InMemoryStore())).invoke({"messages": [HumanMessage("where do I live?")]}, {})
-
-
-def test_a_fact_is_left_out_while_its_turn_stands_in_the_conversation(store: BaseStore, put: Put) -> None:
-    """The model reads the turn itself; in another thread, or once the turn is cut from the window, the fact is told."""
-    put("I live in Lyon since May.", id="turn", role="user", thread_id="now", metadata={"message_id": "m1"})
-    put("I live in Lyon.", id="fact", source_ids=["turn"], thread_id="now")
-    said = HumanMessage("I live in Lyon since May.", id="m1")
-    asked = [AIMessage("I see."), HumanMessage("Where do I live?")]
-    now = {"configurable": {**RUN["configurable"], "thread_id": "now"}}
-    made = graph(services(store))
-    inside = made.invoke({"messages": [said, *asked]}, now)
-    assert inside["memory_context"] == ""
-    reasons = {choice["id"]: choice["reason"] for choice in inside["memory_report"]["choices"]}
-    assert "still stands" in reasons["fact"]
-    assert "I live in Lyon." in made.invoke({"messages": asked}, now)["memory_context"]
-    other = {"configurable": {**RUN["configurable"], "thread_id": "later"}}
-    assert "I live in Lyon." in made.invoke({"messages": asked}, other)["memory_context"]
