@@ -129,9 +129,6 @@ def plan_node(services: Services) -> Step:
 
     def begin(state: MemoryState, config: RunnableConfig) -> tuple[list[AnyMessage], Plan, Planner | None]:
         incognito = services.is_incognito(config)
-        if settings.enabled and not incognito:  # small talk, too, tells what is missing
-            services.find_scope(config)
-            services.find_store()
         messages = state.get("messages") or []
         by_cues = plan_messages(messages, settings, incognito=incognito)
         is_open = settings.enabled and not incognito and settings.strategy == "auto"

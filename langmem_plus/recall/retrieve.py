@@ -249,7 +249,8 @@ async def aretrieve(
 
 
 def want(state: MemoryState, services: Services, config: RunnableConfig) -> Wanted | None:
-    """What the plan asks the store for; None where it asks for nothing.
+    """What the plan asks the store for; None where it asks for nothing. Small talk, too, tells that a store or a user
+    is missing; memory that is off, and an incognito session, need neither.
 
     Archived conversations take part in every search, but in strict sessions (``recall_scope = "thread"``) only where
     the message asks for an earlier conversation. Documents take part where the message names them.
@@ -257,6 +258,9 @@ def want(state: MemoryState, services: Services, config: RunnableConfig) -> Want
     messages, settings = state.get("messages") or [], services.config
     plan = state.get("memory_plan") or plan_messages(messages, settings, incognito=services.is_incognito(config))
     if plan.strategy == "none":
+        if settings.enabled and not services.is_incognito(config):
+            services.find_scope(config)
+            services.find_store()
         return None
     roles = set(_FACTS_AND_TURNS)
     if plan.strategy == "archive" or settings.recall_scope == "space":
