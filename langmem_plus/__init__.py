@@ -14,7 +14,8 @@
   bounds; old messages leave a long thread once its summary tells what they said.
 
 The same two paths serve every door: `create_memory_graph` and its halves, `LongTermMemoryMiddleware` for
-``create_agent``, `MemoryRetriever` for chains, memory as tools, and `MemoryClient`.
+``create_agent``, `MemoryRetriever` for chains, memory as tools, and `MemoryClient`. With a `DocumentIndex` recall finds
+what stands in a folder of files, too.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from langmem_plus.client import MemoryClient
     from langmem_plus.config import MemoryConfig
+    from langmem_plus.documents import DocumentIndex
     from langmem_plus.graph import create_memory_graph, create_recall_graph, create_remember_graph
     from langmem_plus.middleware import LongTermMemoryMiddleware
     from langmem_plus.records import MemoryHit, MemoryRecord, MemoryReport, Scope
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from langmem_plus.tools import create_manage_memory_tool, create_search_memory_tool
 
 __all__ = [
+    "DocumentIndex",
     "LongTermMemoryMiddleware",
     "MarkdownStore",
     "MemoryClient",
@@ -53,6 +56,7 @@ __all__ = [
 
 # Where each name lives; it is loaded when it is first used, so that importing the package costs next to nothing.
 _HOMES = {
+    "DocumentIndex": "documents",
     "LongTermMemoryMiddleware": "middleware",
     "MarkdownStore": "store",
     "MemoryClient": "client",

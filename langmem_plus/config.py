@@ -188,6 +188,7 @@ class MemoryConfig(BaseSettings):
         ("node_modules", "site-packages", "__pycache__", "venv"),
         "Names or paths of what is no document, with * and ?, beside all that is hidden.",
     )
+    document_gitignore: bool = _knob("documents", True, "Leave out what .gitignore files in the folder leave out.")
     document_seconds: float = _knob(
         "documents", 2.0, "Seconds that a search reads what is new; the rest is read behind it.", ge=0, le=86_400
     )

@@ -18,7 +18,9 @@ from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 
 from langmem_plus.config import MemoryConfig
+from langmem_plus.documents import gitignore
 from langmem_plus.documents.chunks import normalise
+from langmem_plus.documents.gitignore import Rules
 from langmem_plus.records import ROLES
 
 ENTRIES = "entries"
@@ -39,10 +41,12 @@ _FRONT = re.compile(r"---[ \t]*\n((?:.*\n)*?)---[ \t]*(?:\n|\Z)")
 _ROLE = re.compile(rf"^role: ['\"]?(?:{'|'.join(ROLES)})['\"]?[ \t]*$", re.MULTILINE)
 _USER = re.compile(r"^user_id: ", re.MULTILINE)
 
+_MOST_RULES = 1_000_000  # bytes of a .gitignore that are read
 _READ = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 HIDDEN = "it is hidden"
 IGNORED = "it is left out by document_ignore"
+BY_GIT = "it is left out by a .gitignore"
 LINK = "it is a link, and links are not followed"
 MEMORY = "it is a memory's folder"
 RECORD = "it is a memory's record"
@@ -114,11 +118,13 @@ def scan(root: Path, config: MemoryConfig) -> Scan:
     found = Scan()
     memory = _resolved(config.memory_path)
     suffixes = frozenset(map(_as_suffix, config.document_suffixes))
-    todo = [(root, "")]
+    todo: list[tuple[Path, str, Rules | None]] = [(root, "", None)]
     while todo:
-        folder, prefix = todo.pop()
+        folder, prefix, rules = todo.pop()
         try:
             entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+            if config.document_gitignore and any(entry.name == gitignore.NAME for entry in entries):
+                rules = _rules(root, prefix, rules)
         except OSError as error:
             if not prefix:
                 raise
@@ -130,13 +136,37 @@ def scan(root: Path, config: MemoryConfig) -> Scan:
             path = prefix + entry.name
             reason = _objection(entry, path, memory, config.document_ignore)
             if reason is None and entry.is_dir(follow_symlinks=False):
-                todo.append((folder / entry.name, f"{path}/"))
-                continue
+                if rules is None or not rules.leave_out(f"{path}/"):
+                    todo.append((folder / entry.name, f"{path}/", rules))
+                    continue
+                reason = BY_GIT
             if reason is None:
                 reason = _look(entry, path, suffixes, config.document_max_bytes, found)
+                if reason is None and rules is not None and rules.leave_out(path):
+                    del found.files[path]
+                    reason = BY_GIT
             if reason is not None and reason != GONE:
                 found.skipped[_printable(path)] = reason
     return found
+
+
+def _rules(root: Path, prefix: str, above: Rules | None) -> Rules | None:
+    """What leaves out files of a folder that has a ``.gitignore``; a link is none, as to git.
+
+    Raises:
+        OSError: it can't be read: nobody knows what it leaves out.
+    """
+    try:
+        descriptor = _open(root, prefix + gitignore.NAME)
+    except OSError as error:
+        if error.errno in (errno.ELOOP, errno.ENOTDIR, errno.ENOENT):
+            return above
+        raise
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        return above
+    with os.fdopen(descriptor, "rb") as file:
+        return Rules(file.read(_MOST_RULES).decode("utf-8", "replace"), prefix, above)
 
 
 def _objection(entry: os.DirEntry[str], path: str, memory: Path, ignored: Sequence[str]) -> str | None:

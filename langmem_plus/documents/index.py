@@ -48,10 +48,15 @@ class DocumentIndex:
     looks for what changed, at most once a ``sync_interval``; what is new is found by its words at once, and by its
     meaning as soon as it is embedded, in the background. `sync` does all of it, and waits.
 
+    What is removed from the folder is overwritten in the index, but Chroma keeps bytes of it: no call of it cleans its
+    files, and its ``chroma vacuum`` leaves what stands in its log. To be rid of them, close the index and delete the
+    ``chroma-…`` folder in its `path`; the next use fills it again, and pays for nothing twice.
+
     Thread-safe; several processes may use one folder. A context manager, sync and async; each call has an async twin.
 
     Args:
-        folder: where the documents are. Links in it aren't followed, and nothing outside of it is read.
+        folder: where the documents are. Links in it aren't followed, nothing outside of it is read, and what its
+            ``.gitignore`` files leave out is left out (``document_gitignore``).
         name: stands before the paths of what is found and listed, to tell several folders apart.
         user_id: whose knowledge it is; None for everybody's.
         space: the space whose knowledge it is; None, or ``"global"``, for every space.

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from langmem_plus.documents.gitignore import NAME
+
 logger = logging.getLogger(__name__)
 
 # Changes within so many milliseconds are one; the watch ends at its next step after a stop.
@@ -74,10 +76,10 @@ class Watcher:
             self.ready.set()
 
     def _counts(self, path: Path) -> bool:
-        """Whether a path may be a document or a folder of some."""
+        """Whether a path may be a document or a folder of some, or says which ones are."""
         if path.is_relative_to(self._own) or not path.is_relative_to(self._folder):
             return False
-        return not any(part.startswith(".") for part in path.relative_to(self._folder).parts)
+        return not any(part.startswith(".") and part != NAME for part in path.relative_to(self._folder).parts)
 
     def stop(self) -> None:
         """End the thread, and wait for it."""
