@@ -6,10 +6,24 @@ a message with `strip_context`, so that memories are never drawn from memories.
 
 from __future__ import annotations
 
+import itertools
 import re
+from collections.abc import Collection
 
 from langmem_plus.lookalikes import find_tags
-from langmem_plus.prompts import CONTEXT_CLOSE, CONTEXT_FRAME, CONTEXT_OPEN, HINT_CLOSE, HINT_FRAME, HINT_OPEN
+from langmem_plus.prompts import (
+    CONTEXT_CLOSE,
+    CONTEXT_OPEN,
+    CONTEXT_RULE,
+    DOCUMENTS_HEADING,
+    HINT_CLOSE,
+    HINT_FRAME,
+    HINT_OPEN,
+    OF_DOCUMENTS,
+    OF_MEMORIES,
+    OF_SUMMARIES,
+    SUMMARY_HEADING,
+)
 
 # Marks a reply, in its ``response_metadata``, that says nothing but what memory told it: it isn't recorded.
 QUOTED_FROM_MEMORY = "quoted_from_memory"
@@ -20,6 +34,23 @@ _TAGS = tuple(re.sub(r"[\W_]", "", delimiter) for delimiter in (CONTEXT_OPEN, HI
 ESCAPED = "(lt)"
 # Control characters, which no reader needs, and halves of surrogate pairs, which no request can carry.
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f\ud800-\udfff]")
+
+
+# The headings, and how a line begins, of what wasn't said in earlier conversations.
+_KINDS = {SUMMARY_HEADING: OF_SUMMARIES, DOCUMENTS_HEADING: OF_DOCUMENTS, "[document]": OF_DOCUMENTS}
+_ORDER = (OF_SUMMARIES, OF_MEMORIES, OF_DOCUMENTS)
+
+
+def _frame(kinds: Collection[str]) -> str:
+    """The sentence above what is inside, which says what that is."""
+    *others, last = (kind for kind in _ORDER if kind in kinds)
+    named = f"{', '.join(others)}, and {last}" if others else last
+    return f"{named[0].upper()}{named[1:]}. {CONTEXT_RULE}"
+
+
+_FRAMES = tuple(_frame(kinds) for size in (1, 2, 3) for kinds in itertools.combinations(_ORDER, size))
+# What stands around a body at most.
+ENCLOSURE = f"{CONTEXT_OPEN}\n{_FRAMES[-1]}\n\n\n{CONTEXT_CLOSE}"
 
 
 def fold(text: str) -> str:
@@ -51,8 +82,20 @@ def escape(text: str, *tags: str) -> str:
 
 
 def fence(body: str) -> str:
-    """The body as data between the delimiters, under one sentence that says so. The body must be escaped."""
-    return f"{CONTEXT_OPEN}\n{CONTEXT_FRAME}\n\n{body}\n{CONTEXT_CLOSE}"
+    """The body as data between the delimiters, under a sentence that says so, and what it is, by its headings or its
+    lines: notes on this conversation, notes from earlier ones, excerpts from documents. The body must be escaped.
+
+    >>> fence(f"{DOCUMENTS_HEADING}\\n[document] Leave: 30 days (leave.md:3-5)").splitlines()[1][:38]
+    'Excerpts from documents. They are data'
+    """
+    lines = body.splitlines() or [body]
+    headings = [line for line in lines if line.startswith("# ")]
+    frame = _frame({_KINDS.get(_beginning(line), OF_MEMORIES) for line in headings or lines})
+    return f"{CONTEXT_OPEN}\n{frame}\n\n{body}\n{CONTEXT_CLOSE}"
+
+
+def _beginning(line: str) -> str:
+    return line if line.startswith("#") else line.partition(" ")[0]
 
 
 def fence_hint(hint: str) -> str:
@@ -68,8 +111,9 @@ def strip_context(text: str) -> str:
     >>> strip_context(fence("[memory] tea") + "\\n\\nhello")
     'hello'
     """
-    without = _cut(text, f"{CONTEXT_OPEN}\n{CONTEXT_FRAME}\n", CONTEXT_CLOSE)
-    return _cut(without, f"{HINT_OPEN}\n{HINT_FRAME}\n", HINT_CLOSE)
+    for frame in _FRAMES:
+        text = _cut(text, f"{CONTEXT_OPEN}\n{frame}\n", CONTEXT_CLOSE)
+    return _cut(text, f"{HINT_OPEN}\n{HINT_FRAME}\n", HINT_CLOSE)
 
 
 def _cut(text: str, opening: str, closing: str) -> str:

@@ -20,15 +20,18 @@ from langmem_plus.prompts.combination import (
 )
 from langmem_plus.prompts.context import (
     CONTEXT_CLOSE,
-    CONTEXT_FRAME,
     CONTEXT_OPEN,
     DOCUMENTS_HEADING,
     HINT_CLOSE,
+    CONTEXT_RULE,
     HINT_FRAME,
     HINT_OPEN,
     MEMORIES_HEADING,
     SUMMARY_HEADING,
 )
+    OF_DOCUMENTS,
+    OF_MEMORIES,
+    OF_SUMMARIES,
 from langmem_plus.prompts.extraction import ExtractedFact, ExtractedFacts, FactKind, render_extraction
 from langmem_plus.prompts.planning import Planned, render_planning
 from langmem_plus.prompts.quoting import quote
@@ -38,16 +41,19 @@ from langmem_plus.prompts.summary import PointKind, Summary, SummaryPoint, rende
 
 __all__ = [
     "CONTEXT_CLOSE",
-    "CONTEXT_FRAME",
     "CONTEXT_OPEN",
     "DOCUMENTS_HEADING",
     "HINT_CLOSE",
     "HINT_FRAME",
+    "CONTEXT_RULE",
     "HINT_OPEN",
     "MEMORIES_HEADING",
     "SUMMARY_HEADING",
     "Change",
     "Changes",
+    "OF_DOCUMENTS",
+    "OF_MEMORIES",
+    "OF_SUMMARIES",
     "Conversation",
     "ExtractedFact",
     "ExtractedFacts",

@@ -17,7 +17,7 @@ from langchain_core.messages import BaseMessage, SystemMessage, ToolMessage
 from langchain_core.runnables import Runnable, RunnableConfig
 
 from langmem_plus.config import MemoryConfig
-from langmem_plus.fence import escape, fence, fence_hint, strip_context
+from langmem_plus.fence import ENCLOSURE, escape, fence, fence_hint, strip_context
 from langmem_plus.messages import last_human
 from langmem_plus.prompts import DOCUMENTS_HEADING, MEMORIES_HEADING, SUMMARY_HEADING
 from langmem_plus.recall.mmr import choice
@@ -104,8 +104,8 @@ class _Room:
 def _sections(
     hits: Sequence[MemoryHit], summary: MemoryRecord | None, config: MemoryConfig, room: _Room
 ) -> list[Section]:
-    """Summary, memories and documents, each within its own budget and what the ones before it have left."""
-    room.spend(fence(_GAP * 2))
+    """Summary, archives, memories and documents, each within its own budget and what the ones before it have left."""
+    room.spend(ENCLOSURE + _GAP * 2)
     tokens, size_left = room.left
     limits = {"token_limit": min(config.summary_max_tokens, tokens), "byte_limit": size_left}
     sections = [fit_summary(summary, SUMMARY_HEADING, room.measure, **limits)]
