@@ -1,4 +1,4 @@
-"""Words for keyword search: the same tokens on both sides, in any script.
+"""What a stored value says, in words, and words for keyword search: the same tokens on both sides, in any script.
 
 Latin and other spaced scripts give stemmed words without stop words; runs of scripts that are written without spaces
 (Chinese, Japanese, Korean, Thai, Lao, Khmer, Burmese) give overlapping pairs of characters. What is searched also holds
@@ -8,9 +8,11 @@ the single characters of such runs, so that a question of one character (茶) fi
 from __future__ import annotations
 
 import functools
+import json
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from snowballstemmer.english_stemmer import EnglishStemmer
 
@@ -106,3 +108,29 @@ def index_tokens(text: str) -> list[str]:
         longer = (run for unspaced, run in _runs(text) if unspaced and len(run) > 1)
         found.extend(dict.fromkeys(char for run in longer for char in _SINGLE.findall(run)))
     return found
+
+
+def find_text(value: Mapping[str, Any]) -> str | None:
+    """The text of a stored value: ``text``, ``content``, or langmem's ``{"kind", "content": {"content": …}}``."""
+    for found in (value.get("text"), value.get("content")):
+        if isinstance(found, str) and found.strip():
+            return found
+    content = value.get("content")
+    if not isinstance(content, Mapping) or not content:
+        return None
+    inner = content.get("content")
+    if isinstance(inner, str):
+        return inner if inner.strip() else None
+    kind = value.get("kind")
+    body = json.dumps(content, ensure_ascii=False, sort_keys=True, default=str)
+    return f"{kind}: {body}" if isinstance(kind, str) and kind else body
+
+
+def said_by(name: object, text: str) -> str:
+    """A text with its speaker's name before it, once, where there is a name: names are what people ask by.
+
+    >>> said_by(" Anne ", "I moved"), said_by("Anne", "Anne: I moved"), said_by(None, "I moved")
+    ('Anne: I moved', 'Anne: I moved', 'I moved')
+    """
+    named = name.strip() if isinstance(name, str) else ""
+    return f"{named}: {text}" if named and not text.startswith(f"{named}:") else text

@@ -21,10 +21,10 @@ from langmem_plus.errors import ConfigError, MissingIdentityError
 from langmem_plus.importers.foreign import Foreign, Found
 from langmem_plus.importers.report import Remark
 from langmem_plus.labels import decode_label, encode_label, read_user
-from langmem_plus.recall.items import find_text
 from langmem_plus.records import Scope, parse_time
 from langmem_plus.remember.steps import Batch, Namespace, Steps, read_record
 from langmem_plus.shown import shown
+from langmem_plus.text import find_text
 
 NAMESPACE = ("memories", "{user_id}")
 PAGE = 10_000  # items that are asked for at a time: a store may have to count up to each page anew

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from langmem_plus.records import MemoryRecord
-from langmem_plus.text import tokens
+from langmem_plus.text import said_by, tokens
 
 Floats = npt.NDArray[np.float64]
 
@@ -26,11 +26,8 @@ def coverage(wanted: Collection[str], text: str) -> float:
 
 
 def spoken(record: MemoryRecord) -> str:
-    """The record's text with its speaker's name before it, as in "Anne: I moved"; names are what people ask by."""
-    name = record.metadata.get("name")
-    if not isinstance(name, str) or not name.strip() or record.text.startswith(f"{name}:"):
-        return record.text
-    return f"{name.strip()}: {record.text}"
+    """The record's text with its speaker's name before it, as in "Anne: I moved"."""
+    return said_by(record.metadata.get("name"), record.text)
 
 
 def indicators(records: Sequence[MemoryRecord]) -> Floats:

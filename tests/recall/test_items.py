@@ -11,8 +11,9 @@ from langchain_core.messages import HumanMessage
 from langgraph.store.base import SearchItem
 
 from langmem_plus.config import MemoryConfig
-from langmem_plus.recall.items import Found, Wanted, choose, find_text, read_item, read_items, without_outdated
+from langmem_plus.recall.items import Found, Wanted, choose, read_item, read_items, without_outdated
 from langmem_plus.records import MemoryHit, MemoryRecord, Scope
+from langmem_plus.text import find_text
 
 NOW = dt.datetime(2026, 3, 1, 12, tzinfo=dt.UTC)
 MakeHit = Callable[..., MemoryHit]

@@ -16,7 +16,7 @@ from langmem_plus.errors import StoreError
 logger = logging.getLogger(__name__)
 
 # Raised whenever the tables, the tokens or the descriptions change: an index of another version is built anew.
-VERSION = 4
+VERSION = 5
 # Dropped versions that are remembered for those who follow the changes.
 REMEMBERED_DROPS = 10_000
 # Beside an index that holds, or held, something that expires.

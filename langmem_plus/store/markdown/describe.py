@@ -10,7 +10,7 @@ from langgraph.store.base import get_text_at_path
 
 from langmem_plus.records import TURN_ROLES
 from langmem_plus.store.markdown.entry import Entry
-from langmem_plus.text import index_tokens
+from langmem_plus.text import find_text, index_tokens, said_by
 
 _OWN_FIELDS = ("text", "content")
 
@@ -65,13 +65,17 @@ def searched_texts(
 
 
 def own_texts(value: dict[str, Any]) -> tuple[str, ...]:
-    """The default: the fields ``text`` and ``content``, after the speaker's name, else the whole value."""
-    texts = texts_at(value, [name for name in _OWN_FIELDS if value.get(name)])
+    """The default: the fields ``text`` and ``content``, after the speaker's name, else the whole value; word for word
+    what a recall compares and shows, so that vectors and token bits are those of these words.
+    """
+    nested = find_text({**value, "text": None}) if isinstance(value.get("content"), dict) else None
+    fields = _OWN_FIELDS[:1] if nested else _OWN_FIELDS
+    texts = texts_at(value, [name for name in fields if value.get(name)]) + ((nested,) if nested else ())
     if not texts:
         return texts_at(value, ["$"])
     metadata = value.get("metadata")
     name = metadata.get("name") if isinstance(metadata, dict) else None
-    return tuple(f"{name}: {text}" for text in texts) if isinstance(name, str) and name else texts
+    return tuple(said_by(name, text) for text in texts)
 
 
 def texts_at(value: dict[str, Any], paths: Sequence[str]) -> tuple[str, ...]:

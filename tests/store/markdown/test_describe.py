@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from langgraph.store.base import Item
 
+from langmem_plus.recall.items import read_item
+from langmem_plus.recall.overlap import spoken
+from langmem_plus.records import Scope
 from langmem_plus.store.markdown.describe import describe, own_texts, searched_texts, texts_at
 from langmem_plus.store.markdown.entry import Entry
 
@@ -23,12 +30,17 @@ def _describe(value: dict[str, Any], index: Any = None, fields: list[str] | None
         ({"content": "tea"}, ("tea",)),
         ({"text": "tea", "content": "milk"}, ("tea", "milk")),
         ({"text": "", "content": "milk"}, ("milk",)),
-        ({"kind": "m", "content": {"content": "tea"}}, ('{"content": "tea"}',)),
+        ({"kind": "m", "content": {"content": "tea"}}, ("tea",)),
+        ({"kind": "m", "content": {"likes": "茶"}}, ('m: {"likes": "茶"}',)),
+        ({"text": "milk", "content": {"content": "tea"}}, ("milk", "tea")),
+        ({"content": {"content": " "}}, ('{"content": " "}',)),
+        ({"content": ["tea"]}, ('["tea"]',)),
         ({"n": 1}, ('{"n": 1}',)),
         ({"text": "  "}, ('{"text": "  "}',)),
         ({}, ("{}",)),
         ({"text": "tea", "metadata": {"name": "Ann"}}, ("Ann: tea",)),
-        ({"text": "tea", "metadata": {"name": ""}}, ("tea",)),
+        ({"text": "Ann: tea", "metadata": {"name": " Ann "}}, ("Ann: tea",)),
+        ({"text": "tea", "metadata": {"name": " "}}, ("tea",)),
         ({"text": "tea", "metadata": {"name": 5}}, ("tea",)),
         ({"text": "tea", "metadata": ["name"]}, ("tea",)),
         ({"text": "tea", "metadata": "name"}, ("tea",)),
@@ -39,6 +51,30 @@ def _describe(value: dict[str, Any], index: Any = None, fields: list[str] | None
 def test_the_text_or_content_is_searched_or_else_everything(value: dict[str, Any], texts: tuple[str, ...]) -> None:
     """After the speaker's name, where the metadata have one and are what they should be."""
     assert own_texts(value) == texts
+
+
+_WORDS = st.sampled_from(["", " ", "tea", " tea\n", "Ann: tea", "茶", "\ud800"])
+_NAMES = st.sampled_from([None, "", " ", "Ann", " Ann ", "Ann:", "A\nB", 5, ["Ann"]])
+_CONTENTS = st.one_of(_WORDS, st.dictionaries(st.sampled_from(["content", "likes"]), _WORDS, max_size=2))
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "text": _WORDS,
+            "content": _CONTENTS,
+            "kind": st.sampled_from(["Memory", "", 5]),
+            "metadata": st.one_of(st.fixed_dictionaries({"name": _NAMES}), st.just("Ann")),
+        },
+    )
+)
+def test_what_a_recall_compares_is_what_is_indexed(value: dict[str, Any]) -> None:
+    """Word for word, whoever wrote the value: so vectors and token bits that are kept are those of these words."""
+    at = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
+    record = read_item(Item(value=value, key="k", namespace=("ann",), created_at=at, updated_at=at), Scope("ann"))
+    assert record is None or spoken(record) in own_texts(value)
 
 
 def test_the_puts_own_paths_come_first() -> None:
