@@ -34,11 +34,11 @@ from langmem_plus.evals.provenance import provenance, settings_json
 from langmem_plus.graph import make_services
 from langmem_plus.providers import make_embeddings
 from langmem_plus.records import Fact, MemoryRecord, record_id
-from langmem_plus.remember.decide import decide_by_rules, find_repeats, to_record
+from langmem_plus.remember.decide import decide_by_rules, find_repeats
+from langmem_plus.remember.fact_records import to_record
 from langmem_plus.remember.facts import draw_facts, facts_by_rules
 from langmem_plus.remember.ledger import Ledger
-from langmem_plus.remember.reconcile import decide_turn
-from langmem_plus.remember.simhash import simhash
+from langmem_plus.remember.weigh import decide_turn
 from langmem_plus.remember.steps import run_steps
 from langmem_plus.services import Services
 
@@ -280,7 +280,7 @@ def _same_story(pair: _Pair, other: _Pair) -> bool:
 def _retires(facts: Sequence[Fact], known: Sequence[Fact], services: Services) -> bool:
     """Whether the decision about the new facts retires any of the known ones."""
     turn = _turn("", 0)
-    records = [to_record(fact, turn, turn.created_at, simhash(fact.text)) for fact in known]
+    records = [to_record(fact, turn, turn.created_at) for fact in known]
     if services.model is None:
         _, rest = find_repeats(facts, records, services.config.simhash_distance)
         return any(decision.event in ("UPDATE", "DELETE") for decision in decide_by_rules(rest, records))

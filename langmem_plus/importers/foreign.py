@@ -13,7 +13,7 @@ from typing import Any, Literal
 from langmem_plus.errors import InvalidValueError
 from langmem_plus.importers.report import ImportReport
 from langmem_plus.records import FORGOTTEN, NEWER_THAN, MemoryRecord, Scope, format_time, record_id
-from langmem_plus.remember.simhash import simhash
+from langmem_plus.remember.fact_records import make_record
 from langmem_plus.remember.support import entities
 
 IMPORTED = "imported"  # in a record's metadata: where it came from, and what the source said when it did
@@ -91,22 +91,17 @@ class Foreign:
             InvalidValueError: a field isn't plain JSON.
         """
         created = self.created_at or self.updated_at or now
-        return MemoryRecord(
-            id=self.key,
-            role="memory",
-            text=self.text,
-            user_id=self.user_id,
-            space=self.space,
-            thread_id=self.thread_id,
-            agent_id=self.agent_id,
-            created_at=created,
+        return make_record(
+            self.key,
+            self.text,
+            self,
+            created,
             updated_at=self.updated_at or created,
             observed_at=self.created_at or self.updated_at,
             expires_at=self.expires_at,
             pinned=self.pinned,
             tags=list(self.tags) or entities(self.text),
             source_ids=[self.id] if self.id else [],
-            simhash=simhash(self.text),
             metadata=self._place(),
         )
 

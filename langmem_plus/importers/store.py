@@ -13,7 +13,7 @@ from langmem_plus.errors import ConfigError, InvalidValueError
 from langmem_plus.importers.foreign import IMPORTED, REPEATS, Foreign, origin_of
 from langmem_plus.importers.report import ImportReport, Remark
 from langmem_plus.records import MemoryRecord, Scope, unique
-from langmem_plus.remember.decide import retire, strengthen
+from langmem_plus.remember.fact_records import retire, strengthen
 from langmem_plus.remember.rewrite import rewrite
 from langmem_plus.remember.steps import Batch, Namespace, Steps, get_records, put, read_records
 from langmem_plus.services import Services

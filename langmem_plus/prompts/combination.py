@@ -13,8 +13,9 @@ from langmem_plus.prompts.answering import Answer
 from langmem_plus.prompts.extraction import FactKind
 from langmem_plus.prompts.quoting import one_line, quote
 from langmem_plus.prompts.reconciliation import fact_label, read_number
-from langmem_plus.prompts.summary import SummaryPoint
+from langmem_plus.prompts.summary import SEVERAL, SummaryPoint, has_names
 from langmem_plus.records import Event, MemoryRecord, format_time
+from langmem_plus.speakers import Voice, shown_name
 
 
 class PlacedFact(Answer):
@@ -51,7 +52,7 @@ class Said(NamedTuple):
     """A turn: what the user newly said, by name where messages carry one, and when."""
 
     text: str
-    name: str | None = None
+    name: str = ""
     at: dt.datetime | None = None
 
 
@@ -136,12 +137,13 @@ def render_combination(
     examples = _EXAMPLES
     if conversation:
         system += _SUMMARY_TOO.format(max_items=conversation.max_items)
+        system += f"\n{SEVERAL}" if has_names(conversation.turns) else ""
         examples = (_EXAMPLES[0], _SUMMARY_EXAMPLE)
     messages: list[BaseMessage] = [SystemMessage(system)]
     for lists, answer in examples:
         messages += [HumanMessage(lists), AIMessage(answer)]
     parts = [_turn(place, said) for place, said in enumerate(turns)]
-    known = "\n".join(f"{place}: {one_line(record.text)}" for place, record in enumerate(memories))
+    known = "\n".join(f"{place}: {one_line(Voice.of(record).shown)}" for place, record in enumerate(memories))
     parts.append(quote(known, "memories"))
     if conversation:
         parts.append(quote("\n".join(f"- {one_line(text)}" for text in conversation.previous), "summary"))
@@ -152,5 +154,5 @@ def render_combination(
 
 def _turn(place: int, said: Said) -> str:
     when = f", said on {format_time(said.at)[:10]}" if said.at else ""
-    who = f", by {one_line(said.name)}" if said.name else ""
+    who = f', by "{shown_name(said.name)}"' if said.name else ""
     return f"{fact_label(place)}{when}{who}:\n{quote(said.text, 'turn')}"

@@ -42,6 +42,7 @@ from langmem_plus.remember.sentences import own_words
 from langmem_plus.remember.steps import Ask, Steps
 from langmem_plus.remember.summarize import Due, conversation, find_due
 from langmem_plus.services import Services
+from langmem_plus.speakers import name_of
 from langmem_plus.tokens import counter
 
 
@@ -139,10 +140,7 @@ def _question(
     config: MemoryConfig, turns: Sequence[MemoryRecord], shown: Sequence[MemoryRecord], due: Due | None
 ) -> Ask:
     clip = counter(config).clip
-    said = [
-        Said(clip(own_words(turn.text), config.user_max_tokens), turn.metadata.get("name"), turn.said_at)
-        for turn in turns
-    ]
+    said = [Said(clip(own_words(turn.text), config.user_max_tokens), name_of(turn), turn.said_at) for turn in turns]
     told = None
     if due is not None:
         told = Conversation(read_points(due.old), conversation(due.turns, config), config.summary_max_items)
@@ -223,5 +221,7 @@ class _Reading:
         """The request that a deletion fulfils."""
         known = item.id is not None and 0 <= item.id < len(self.shown)
         record = self.shown[item.id] if known and item.id is not None else None
-        near = (request for request in requests if record is not None and concerns(request.text, record))
+        near = (
+            request for request in requests if record is not None and concerns(request.text, record, name_of(request))
+        )
         return next(near, requests[0] if requests else None)

@@ -4,11 +4,12 @@ Every fact gets exactly one decision: it is stored (ADD), replaces something (UP
 (NONE with the record that it repeats). A request to forget is no fact: it retires a record (DELETE) or nothing. A
 DELETE that carries a fact is one more record that this fact supersedes. An ADD that carries a target is older than
 what is known: it is stored as superseded by it.
+
+Where messages carry names, each person's facts are compared with that person's alone (`speakers`).
 """
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -18,6 +19,7 @@ from langmem_plus.remember.forgetting import NAMED, TOO_MUCH, concerns, find_for
 from langmem_plus.remember.likeness import holds, may_replace
 from langmem_plus.remember.rules import ADDITIVE, replaces, same_subject
 from langmem_plus.remember.simhash import near_duplicate
+from langmem_plus.speakers import Voice, by_speaker, name_of, same_speaker
 
 FORGET = "forget"  # the key in a fact's metadata that marks a request to forget
 
@@ -55,13 +57,11 @@ def find_repeats(facts: Sequence[Fact], known: Sequence[MemoryRecord], limit: in
 
 
 def _repeated(fact: Fact, known: Sequence[MemoryRecord], earlier: Sequence[Fact], limit: int) -> str | None:
-    for record in known:
-        same_voice = record.metadata.get("name") == fact.metadata.get("name")
-        if same_voice and near_duplicate(fact.text, record.text, limit):
+    for record in by_speaker(known, fact):
+        if near_duplicate(fact.text, record.text, limit):
             return record.id
-    for other in earlier:
-        same_voice = other.metadata.get("name") == fact.metadata.get("name")
-        if same_voice and not is_request(other) and near_duplicate(fact.text, other.text, limit):
+    for other in by_speaker(earlier, fact):
+        if not is_request(other) and near_duplicate(fact.text, other.text, limit):
             return other.key
     return None
 
@@ -80,7 +80,7 @@ def decide_forgetting(fact: Fact, known: Sequence[MemoryRecord]) -> list[Decisio
     """What a request to forget retires: the records that say just that, unless they are pinned. What was saved on
     purpose goes only where the whole statement is named.
     """
-    records, reason = find_forgotten(str(fact.metadata[FORGET]), known)
+    records, reason = find_forgotten(str(fact.metadata[FORGET]), known, name_of(fact))
     decisions: list[Decision] = []
     for record in records:
         kept = None
@@ -104,13 +104,13 @@ def _by_rule(fact: Fact, known: Sequence[MemoryRecord]) -> list[Decision]:
     if is_request(fact):
         return decide_forgetting(fact, known)
     retired: list[tuple[MemoryRecord, str]] = []
-    for record in known:
-        names = {"speaker": fact.metadata.get("name"), "old_speaker": record.metadata.get("name")}
+    new = Voice.of(fact).own
+    for record in by_speaker(known, fact):
+        old = Voice.of(record).own
         if _is_older(fact, record):
-            reason = replaces(record.text, fact.text, speaker=names["old_speaker"], old_speaker=names["speaker"])
-            if reason:
+            if reason := replaces(old, new):
                 return [_decision("ADD", fact, record.id, f"older than what is known: {reason}")]
-        elif (reason := replaces(fact.text, record.text, **names)) and not record.pinned:
+        elif (reason := replaces(new, old)) and not record.pinned:
             retired.append((record, reason))
     if not retired:
         return [_decision("ADD", fact, None, "new")]
@@ -134,8 +134,8 @@ def decide_by_answer(facts: Sequence[Fact], known: Sequence[MemoryRecord], answe
 
     An id that isn't in the list makes an UPDATE an ADD and a DELETE a NONE. Pinned and manually saved records stay.
     What supersedes must speak of the same attribute of the same subject and mustn't be additive; what is called known
-    must be held by the record that is named. A DELETE needs a replacement among the new facts, or a request to forget.
-    A fact that the model forgot is added.
+    must be held by the record that is named; what somebody else said is neither. A DELETE needs a replacement among the
+    new facts, or a request to forget. A fact that the model forgot is added.
 
     Args:
         facts: the facts that the model was asked about; it names them by `prompts.fact_label`.
@@ -178,12 +178,15 @@ class _Reading:
             self._forget(fact, record if change.event == "DELETE" else None, change.reason)
         elif change.event == "UPDATE" and record is not None:
             self._update(fact, record, change.reason)
-        elif change.event == "NONE" and record is not None and holds(record.text, fact.text):
+        elif change.event == "NONE" and record is not None and self._is_held(fact, record):
             self._decide("NONE", fact, record, change.reason)
         elif change.event == "NONE":
             self._decide("ADD", fact, None, "the model called it known, but no memory that it named says so")
         else:
             self._decide("ADD", fact, None, change.reason)
+
+    def _is_held(self, fact: Fact, record: MemoryRecord) -> bool:
+        return same_speaker(fact, record) and holds(Voice.of(record).own, Voice.of(fact).own)
 
     def _fact(self, label: str | None) -> Fact | None:
         if label is None:
@@ -218,17 +221,16 @@ class _Reading:
             return "it was replaced by another new fact"
         if ADDITIVE.search(fact.text):
             return "the new fact adds to it"
-        speakers = (fact.metadata.get("name"), record.metadata.get("name"))
-        if not same_subject(fact.text, record.text) or (all(speakers) and speakers[0] != speakers[1]):
+        if not same_speaker(fact, record):
+            return "somebody else said it"
+        if not same_subject(Voice.of(fact).own, Voice.of(record).own):
             return "the new fact is about somebody else"
-        if not may_replace(fact.text, record.text):
-            return _UNTOLD
-        return None
+        return None if _may_replace(fact, record) else _UNTOLD
 
     def _forget(self, fact: Fact, record: MemoryRecord | None, reason: str) -> None:
         request = str(fact.metadata[FORGET])
         kept = record is None or record.pinned or record.manually_saved or record.id in self.retired
-        if record is None or kept or not concerns(request, record):
+        if record is None or kept or not concerns(request, record, name_of(fact)):
             said = find_forgotten(request, ())[1]
             reason = said if said == TOO_MUCH else "nothing that a model may retire is meant"
             reason = f"to forget {fact.text!r}: {reason}"
@@ -240,7 +242,7 @@ class _Reading:
     def _delete(self, fact: Fact | None, record: MemoryRecord | None, reason: str) -> None:
         if record is None:
             self.refused.append(Decision(event="NONE", reason="a deletion that names no known memory", by="model"))
-        elif fact is not None and fact.key not in self.decided and may_replace(fact.text, record.text):
+        elif fact is not None and fact.key not in self.decided and _may_replace(fact, record):
             self._update(fact, record, reason)
         else:
             self.unpaired.append(record)
@@ -249,7 +251,7 @@ class _Reading:
         """Give each deletion the new fact that replaces it; one without stays undone."""
         for record in self.unpaired:
             free = [fact for fact in self.facts if not is_request(fact) and self._is_added(fact)]
-            fact = next((fact for fact in free if may_replace(fact.text, record.text)), None)
+            fact = next((fact for fact in free if _may_replace(fact, record)), None)
             if fact is None or self._objection(fact, record):
                 self.warnings.append(f"{record.text!r} stays: the model deleted it, and nothing replaces it")
                 self.refused.append(Decision(event="NONE", reason="a deletion without a replacement", by="model"))
@@ -272,6 +274,10 @@ class _Reading:
         return Verdict([*decisions, *self.refused], self.warnings)
 
 
+def _may_replace(fact: Fact, record: MemoryRecord) -> bool:
+    return same_speaker(fact, record) and may_replace(Voice.of(fact).own, Voice.of(record).own)
+
+
 _UNTOLD = "nothing tells that both are about the same thing"
 
 
@@ -279,68 +285,3 @@ def _linked(fact: Fact, record: MemoryRecord) -> Fact:
     """The fact with what a model says that it replaces: nothing is retired for that, but it is recalled before that."""
     older = [record.id, *record.source_ids]
     return fact.model_copy(update={"metadata": {**fact.metadata, NEWER_THAN: older}})
-
-
-# What decisions do to records.
-
-_REPEAT_BONUS = 0.1  # importance that a repetition adds
-
-
-def to_record(fact: Fact, turn: MemoryRecord, now: dt.datetime, simhash: str) -> MemoryRecord:
-    """The record that a fact becomes, in the place of the turn that it was drawn from."""
-    return MemoryRecord(
-        id=fact.key,
-        role="memory",
-        text=fact.text,
-        user_id=turn.user_id,
-        space=turn.space,
-        thread_id=fact.thread_id,
-        agent_id=turn.agent_id,
-        created_at=now,
-        updated_at=now,
-        observed_at=fact.observed_at,
-        importance=fact.importance,
-        manually_saved=fact.manually_saved,
-        tags=list(fact.tags),
-        source_ids=list(dict.fromkeys([fact.source_id, *turn.source_ids])),
-        metadata_confidence=fact.metadata_confidence,
-        simhash=simhash,
-        metadata=dict(fact.metadata),
-    )
-
-
-def strengthen(record: MemoryRecord, repeat: MemoryRecord, now: dt.datetime, *, by: str = "rule") -> MemoryRecord:
-    """The record after it was said again; the same turn counts once. Where a model says that it was, a record that is
-    kept by the user's wish gains its count and its sources, and stays as it is otherwise.
-    """
-    again = not set(repeat.source_ids) <= set(record.source_ids)
-    counted = {
-        "repeat_count": record.repeat_count + again,
-        "source_ids": list(dict.fromkeys([*record.source_ids, *repeat.source_ids])),
-        "updated_at": now,
-    }
-    if by == "model" and (record.pinned or record.manually_saved):
-        return record.model_copy(update=counted)
-    return record.model_copy(
-        update={
-            **counted,
-            "importance": min(max(record.importance, repeat.importance) + _REPEAT_BONUS * again, 1.0),
-            "manually_saved": record.manually_saved or repeat.manually_saved,
-            "pinned": record.pinned or repeat.pinned,
-            "tags": list(dict.fromkeys([*record.tags, *repeat.tags])),
-            "metadata": {**repeat.metadata, **record.metadata},
-            "metadata_confidence": max(record.metadata_confidence, repeat.metadata_confidence),
-        }
-    )
-
-
-def retire(record: MemoryRecord, now: dt.datetime, reason: str, replaced_by: str | None = None) -> MemoryRecord:
-    """The record's tombstone: superseded where something replaces it, else deleted."""
-    return record.model_copy(
-        update={
-            "status": "superseded" if replaced_by else "deleted",
-            "replaced_by": replaced_by,
-            "updated_at": now,
-            "metadata": {**record.metadata, "reason": reason},
-        }
-    )

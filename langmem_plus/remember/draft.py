@@ -13,6 +13,7 @@ from langmem_plus.prompts import Change, Changes, Summary, fact_label
 from langmem_plus.records import Decision, Event, Fact, MemoryRecord
 from langmem_plus.remember.decide import Verdict, add_all, decide_by_answer, decide_by_rules
 from langmem_plus.remember.points import amend
+from langmem_plus.speakers import Voice
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class SummaryDraft:
         previous: Sequence[str],
         turns: Sequence[MemoryRecord],
         decisions: Sequence[Decision],
-        requests: Sequence[str],
+        requests: Sequence[Voice],
     ) -> Summary | None:
         """The summary as it may be written; None where it read something else than what is there now.
 
@@ -54,7 +55,7 @@ class SummaryDraft:
             previous: the points so far, as they are now.
             turns: the turns that a summary is to read, as they are now.
             decisions: what was decided since: what was replaced isn't in it any more.
-            requests: what was asked to be forgotten since.
+            requests: what was asked to be forgotten since, and by whom.
         """
         if self.read != {turn.id: turn.text for turn in turns}:
             return None

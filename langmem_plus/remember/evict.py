@@ -16,7 +16,7 @@ from langgraph.store.base import PutOp, SearchOp
 
 from langmem_plus.config import MemoryConfig
 from langmem_plus.records import MemoryRecord, MemoryReport, Scope
-from langmem_plus.remember.decide import retire
+from langmem_plus.remember.fact_records import retire
 from langmem_plus.remember.rewrite import rewrite
 from langmem_plus.remember.steps import Batch, Steps, arun_steps, list_records, put, run_steps
 from langmem_plus.services import Services, Update, stage

@@ -124,7 +124,7 @@ class _Drawing:
             return list(self.turns)
         asked: list[MemoryRecord] = []
         for turn in self.turns:
-            if says_nothing(turn):
+            if says_nothing(turn, self.services.config):
                 drawn: Drawn | None = Drawn()
             else:
                 drawn = yield from self._repeated(turn)

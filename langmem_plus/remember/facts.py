@@ -16,6 +16,7 @@ from langmem_plus.remember.statements import find_statements, forget_requests
 from langmem_plus.remember.steps import Ask, Steps
 from langmem_plus.remember.support import entities, find_tags, importance, support
 from langmem_plus.services import Services
+from langmem_plus.speakers import Voice, name_of, shown_name
 from langmem_plus.text import words
 from langmem_plus.tokens import counter
 
@@ -71,8 +72,9 @@ def facts_by_answer(turn: MemoryRecord, answer: ExtractedFacts, config: MemoryCo
 
 def is_supported(turn: MemoryRecord, text: str, config: MemoryConfig) -> bool:
     """Whether the turn says enough of what is said to be a fact of it."""
-    source = f"{turn.metadata.get('name') or ''}: {turn.text}"
-    return support(text, source, turn.said_at) >= config.fact_support
+    name = name_of(turn)
+    source = f"{shown_name(name)}: {turn.text}"
+    return support(Voice(text, name).own if name else text, source, turn.said_at) >= config.fact_support
 
 
 def fact_of(turn: MemoryRecord, ordinal: int, text: str, item: ExtractedFact, config: MemoryConfig) -> Fact:
@@ -86,7 +88,7 @@ def fact_of(turn: MemoryRecord, ordinal: int, text: str, item: ExtractedFact, co
 def requests_of(turn: MemoryRecord, start: int) -> list[Fact]:
     """The turn's requests to forget, numbered from ``start``."""
     return [
-        make_fact(turn, place, text, "fact", tags=[]).model_copy(update={"metadata": {FORGET: text}})
+        make_fact(turn, place, text, "fact", tags=[]).model_copy(update={"metadata": {FORGET: text, **named(turn)}})
         for place, text in enumerate(forget_requests(turn.text), start)
     ]
 
@@ -102,7 +104,6 @@ def make_fact(
     tags: list[str] | None = None,
 ) -> Fact:
     """A fact of a turn, in its time and place."""
-    name = turn.metadata.get("name")
     return Fact(
         text=text,
         source_id=turn.id,
@@ -113,8 +114,13 @@ def make_fact(
         observed_at=turn.said_at,
         thread_id=turn.thread_id,
         manually_saved=asked,
-        metadata={"kind": kind, **({"name": name} if name else {})},
+        metadata={"kind": kind, **named(turn)},
     )
+
+
+def named(turn: MemoryRecord) -> dict[str, str]:
+    """A fact's metadata, as far as it tells whose the turn is."""
+    return {"name": name} if (name := name_of(turn)) else {}
 
 
 def draw_facts(turn: MemoryRecord, services: Services) -> Steps[Drawn]:
@@ -129,9 +135,7 @@ def draw_facts(turn: MemoryRecord, services: Services) -> Steps[Drawn]:
         return Drawn(facts_by_rules(turn, config))
     warnings: list[str] = []
     for said in _shorter(text, config):
-        messages = render_extraction(
-            said, max_facts=config.max_facts, name=turn.metadata.get("name"), said_at=turn.said_at
-        )
+        messages = render_extraction(said, max_facts=config.max_facts, name=name_of(turn), said_at=turn.said_at)
         try:
             answer = yield Ask(messages, ExtractedFacts)
         except ModelAnswerError as error:

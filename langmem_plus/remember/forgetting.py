@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from langmem_plus.records import FORGOTTEN, TURN_ROLES, Decision, Fact, MemoryRecord
 from langmem_plus.remember.asked import ALL
@@ -18,6 +18,7 @@ from langmem_plus.remember.sentences import LONGEST_STATEMENT
 from langmem_plus.remember.simhash import LOCATING, NEGATIONS
 from langmem_plus.remember.slots import JOINS_MORE, USER, Slot, canonical, find_slot
 from langmem_plus.remember.steps import Namespace, Steps, list_records
+from langmem_plus.speakers import Voice, key_of, name_of
 from langmem_plus.text import STOP_WORDS, stem, tokens, words
 
 STATED = "the user asked to forget it"
@@ -93,12 +94,25 @@ _OWN_VERBS = {
 _MENTION = re.compile(r"\b(?:you(?:['’]re| are)?|your|I(?:['’]m| am)?|my)\b", re.IGNORECASE)
 
 
-def find_forgotten(request: str, known: Sequence[MemoryRecord]) -> tuple[list[MemoryRecord], str]:
+def find_forgotten(request: str, known: Sequence[MemoryRecord], speaker: str = "") -> tuple[list[MemoryRecord], str]:
     """The records that a request to forget means, and why: all that say the same; none where different ones could be
-    meant.
+    meant. Where messages carry names, nobody forgets what somebody else said.
+
+    Args:
+        request: what is to be forgotten.
+        known: the records, of which those are looked at that the speaker's are.
+        speaker: the name of who asks; empty where nobody is named.
     """
     if ALL.match(request):
         return [], TOO_MUCH
+    asker = key_of(speaker)
+    own = {record.id: record for record in known if key_of(name_of(record)) == asker}
+    heard = [record.model_copy(update={"text": Voice.of(record).own}) if asker else record for record in own.values()]
+    meant, reason = _find_forgotten(request, heard)
+    return [own[record.id] for record in meant], reason
+
+
+def _find_forgotten(request: str, known: Sequence[MemoryRecord]) -> tuple[list[MemoryRecord], str]:
     for aside, plain in _ASIDES:
         request = aside.sub(plain, request)
     stated = [record for record in known if _says_the_same(request, record.text)]
@@ -115,13 +129,15 @@ def find_forgotten(request: str, known: Sequence[MemoryRecord]) -> tuple[list[Me
     return [], f"{holding[0].text!r} says more than that" if holding else "nothing known is meant"
 
 
-def concerns(request: str, record: MemoryRecord) -> bool:
+def concerns(request: str, record: MemoryRecord, speaker: str = "") -> bool:
     """Whether a record says what a request names, so that a model may say that it is meant: it is what rules would
-    forget, or one of its clauses says all of the request, of the same subject.
+    forget, or one of its clauses says all of the request, of the same subject and by the same speaker.
     """
-    if find_forgotten(request, [record])[0]:
+    if find_forgotten(request, [record], speaker)[0]:
         return True
-    return not ALL.match(request) and holds(record.text, _ABOUT.sub("", request))
+    if key_of(name_of(record)) != key_of(speaker) or ALL.match(request):
+        return False
+    return holds(Voice.of(record).own, _ABOUT.sub("", request))
 
 
 def _says_the_same(a: str, b: str) -> bool:
@@ -205,14 +221,30 @@ def find_witnesses(
     targets = {decision.target for decision in decisions if decision.event == "DELETE" and decision.fact is None}
     if not targets:
         return []
-    gone = {record.text: set(record.source_ids) for record in seen if record.id in targets}
-    gone.update({fact.text: {fact.source_id} for fact in facts if fact.key in targets})
-    sources = {source for ids in gone.values() for source in ids}
+    records = [record for record in seen if record.id in targets]
+    new = [fact for fact in facts if fact.key in targets]
+    sources = {source for record in records for source in record.source_ids} | {fact.source_id for fact in new}
+    gone = {*map(Voice.of, records), *map(Voice.of, new)}
     found: list[str] = []
     for role in TURN_ROLES:
         turns = yield from list_records(namespace, {"role": role, "status": "active"})
-        found += [turn.id for turn in turns if turn.id in sources or any(says(turn.text, text) for text in gone)]
+        found += [turn.id for turn in turns if turn.id in sources or any(tells(turn, said, says) for said in gone)]
     return found
+
+
+def tells(record: MemoryRecord, said: Voice, says: Callable[[str, str], bool]) -> bool:
+    """Whether a record says what somebody said: a reply, or the same person; or somebody else who names that one.
+
+    Args:
+        record: a turn, a fact, a reply.
+        said: the statement and its speaker.
+        says: whether a text says a statement.
+    """
+    if record.role in ("user", "memory") and key_of(name_of(record)) != key_of(said.name):
+        named = set(words(said.name))
+        if not named or not named <= set(words(record.text)):
+            return False
+    return says(record.text, said.text) or (said.own != said.text and says(record.text, said.own))
 
 
 def says(turn: str, statement: str) -> bool:

@@ -12,27 +12,38 @@ from langmem_plus.remember.ledger import nearest
 from langmem_plus.remember.rules import probe
 from langmem_plus.remember.steps import Batch, Namespace, Steps, list_records, read_records
 from langmem_plus.services import Services
+from langmem_plus.speakers import Voice, by_speaker
 
 KNOWN = {"role": "memory", "status": "active"}
+_GROWTH = 8  # how many times as many are looked up where other speakers took the places
 
 
 def find_neighbours(
     namespace: Namespace, facts: Sequence[Fact], services: Services
 ) -> Steps[dict[str, list[MemoryRecord]]]:
-    """The known records that are most like each fact, by the fact's key; likeness in words where the store ranks
-    nothing. One is looked for even where ``neighbourhood`` is 0, so that the same fact isn't stored twice.
+    """The known records of the same speaker that are most like each fact, by the fact's key; likeness in words where
+    the store ranks nothing. One is looked for even where ``neighbourhood`` is 0, so that the same fact isn't stored
+    twice.
     """
     count, now = neighbour_count(services), services.clock()
-    queries = [(fact.key, query) for fact in facts for query in (fact.text, probe(fact.text)) if query]
-    if not queries:
-        return {}
-    pages = yield Batch([SearchOp(namespace, filter=dict(KNOWN), limit=count, query=query) for _, query in queries])
-    if any(len(page) == count and any(item.score is None for item in page) for page in pages):
-        everything = yield from list_records(namespace, KNOWN)
-        return {fact.key: alive(nearest(fact.text, everything, count), now) for fact in facts}
+    asked = [(fact, query) for fact in facts for query in (fact.text, probe(Voice.of(fact).own)) if query]
     found: dict[str, dict[str, MemoryRecord]] = {}
-    for (key, _), page in zip(queries, pages, strict=True):
-        found.setdefault(key, {}).update({record.id: record for record in alive(read_records(page, namespace), now)})
+    limit = count
+    while asked:
+        pages = yield Batch([SearchOp(namespace, filter=dict(KNOWN), limit=limit, query=query) for _, query in asked])
+        if any(len(page) == limit and any(item.score is None for item in page) for page in pages):
+            everything = alive((yield from list_records(namespace, KNOWN)), now)
+            return {fact.key: nearest(fact.text, by_speaker(everything, fact), count) for fact in facts}
+        crowded: list[tuple[Fact, str]] = []
+        for (fact, query), page in zip(asked, pages, strict=True):
+            records = read_records(page, namespace)
+            own = by_speaker(records, fact)
+            if len(own) < min(count, len(records)) and len(page) == limit:
+                crowded.append((fact, query))  # others who speak in this memory took the places
+            else:
+                near = alive(own[:count], now)
+                found.setdefault(fact.key, {}).update({record.id: record for record in near})
+        asked, limit = crowded, _GROWTH * limit
     return {key: list(records.values()) for key, records in found.items()}
 
 

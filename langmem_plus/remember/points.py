@@ -12,6 +12,7 @@ from langmem_plus.remember.rules import replaces
 from langmem_plus.remember.sentences import ends_question, sentences
 from langmem_plus.remember.simhash import near_duplicate
 from langmem_plus.remember.statements import Statement, find_statements, forget_requests
+from langmem_plus.speakers import Voice, name_of
 
 _BULLET = "- "
 _ACTIONS, _BETWEEN = "Actions taken: ", " · "
@@ -68,10 +69,12 @@ def extract_points(
     for turn in turns:
         if turn.role != "user":
             continue
-        durable = _forget(durable, forget_requests(turn.text))
-        for statement in _statements(turn, max_items):
-            durable = _merge(durable, statement.text, duplicate_distance)
-            weights[" ".join(statement.text.split())] = _weight(statement)
+        name = name_of(turn)
+        durable = _forget(durable, [Voice(text, name) for text in forget_requests(turn.text)])
+        for statement in find_statements(turn.text, max_items):
+            said = Voice(" ".join(statement.text.split()), name)
+            durable = _merge(durable, said, duplicate_distance)
+            weights[said.shown] = _weight(statement)
     question = open_question(turns)
     if max_items <= bool(question) + 1:
         actions = None  # what the user said goes first
@@ -90,14 +93,6 @@ def merge_actions(previous: Sequence[str], lines: Sequence[str]) -> str | None:
     return _ACTIONS + _BETWEEN.join(newest) if newest else None
 
 
-def _statements(turn: MemoryRecord, limit: int) -> list[Statement]:
-    name = turn.metadata.get("name")
-    found = find_statements(turn.text, limit)
-    if not name:
-        return found
-    return [Statement(f"{name}: {item.text}", item.kind, item.weight, item.asked) for item in found]
-
-
 def _weight(statement: Statement) -> int:
     """What goes first when there is no room for all: what was asked to be kept, what lasts, intents, the rest."""
     if statement.asked:
@@ -105,25 +100,42 @@ def _weight(statement: Statement) -> int:
     return 2 if statement.kind in ("preference", "instruction") or statement.kind in _INTENTS else 1
 
 
-def _merge(points: Sequence[str], new: str, limit: int) -> list[str]:
-    new = " ".join(new.split())
-    if any(near_duplicate(new, point, limit) for point in points):
+def heard(point: str, name: str) -> str | None:
+    """What a point tells of one speaker, from their own view; None where it tells of somebody else. Without a name it
+    is the point as it is.
+    """
+    own = Voice(point, name).own
+    return own if not name or own != point else None
+
+
+def _merge(points: Sequence[str], new: Voice, limit: int) -> list[str]:
+    said = new.own
+    own = {point: told for point in points if (told := heard(point, new.name)) is not None}
+    if any(near_duplicate(said, told, limit) for told in own.values()):
         return list(points)
-    return [*(point for point in points if not replaces(new, point)), new]
+    return [*(point for point in points if point not in own or not replaces(said, own[point])), new.shown]
 
 
-def amend(points: Sequence[str], decisions: Sequence[Decision], requests: Sequence[str]) -> list[str]:
-    """The points after some facts were replaced and some were asked to be forgotten: what is gone, goes at once."""
-    new = [decision.fact.text for decision in decisions if decision.event == "UPDATE" and decision.fact]
-    kept = [point for point in points if not any(replaces(text, point) for text in new)]
+def amend(points: Sequence[str], decisions: Sequence[Decision], requests: Sequence[Voice]) -> list[str]:
+    """The points after some facts were replaced and some were asked to be forgotten: what is gone, goes at once. Nobody
+    changes what is told of another speaker.
+    """
+    new = [Voice.of(decision.fact) for decision in decisions if decision.event == "UPDATE" and decision.fact]
+    kept = [point for point in points if not any(_is_replaced(point, said) for said in new)]
     return _forget(kept, requests)
 
 
-def _forget(points: Sequence[str], requests: Sequence[str]) -> list[str]:
+def _is_replaced(point: str, new: Voice) -> bool:
+    told = heard(point, new.name)
+    return told is not None and replaces(new.own, told) is not None
+
+
+def _forget(points: Sequence[str], requests: Sequence[Voice]) -> list[str]:
     left = list(points)
     for request in requests:
-        known = [MemoryRecord(id=str(place), text=point, user_id="") for place, point in enumerate(left)]
-        gone = {record.text for record in find_forgotten(request, known)[0]}
+        told = [(point, heard(point, request.name)) for point in left]
+        known = [MemoryRecord(id=point, text=own, user_id="") for point, own in told if own]
+        gone = {record.id for record in find_forgotten(request.text, known)[0]}
         left = [point for point in left if point not in gone]
     return left
 
@@ -135,5 +147,5 @@ def open_question(turns: Sequence[MemoryRecord]) -> str | None:
             return None
         asked = [sentence for sentence in sentences(turn.text) if ends_question(sentence)]
         if asked:
-            return asked[-1]
+            return Voice(asked[-1], name_of(turn)).shown
     return None

@@ -138,11 +138,11 @@ class Quantity:
 
 
 @functools.lru_cache(maxsize=16_384)
-def find_quantity(text: str, speaker: str | None = None) -> Quantity | None:
+def find_quantity(text: str) -> Quantity | None:
     """The one number or date of a statement; None where there is none, or several."""
     if len(text) > LONGEST_STATEMENT:
         return None
-    subject, rest = canonical(_ASIDE.sub("", text), speaker)
+    subject, rest = canonical(_ASIDE.sub("", text))
     undated = _VERSION.sub(" ", _WHEN.sub(" ", rest))
     dates = [match[0].casefold() for match in _WHEN.finditer(rest)]
     found = list(_NUMBER.finditer(undated))

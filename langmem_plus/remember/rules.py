@@ -83,37 +83,30 @@ def ended_statement(text: str) -> str | None:
     return None
 
 
-def replaces(new: str, old: str, *, speaker: str | None = None, old_speaker: str | None = None) -> str | None:
-    """Why the new statement retires the old one, or None if both stay.
-
-    Args:
-        new: the new statement.
-        old: the known one.
-        speaker: the name of who said the new one, where messages carry names.
-        old_speaker: the name of who said the old one.
-    """
+def replaces(new: str, old: str) -> str | None:
+    """Why the new statement retires the old one, both of one speaker; None if both stay."""
     if not ADDITIVE.search(new):
-        old_slots = [slot for slot in find_slots(old, old_speaker) if slot.alone]
-        for new_slot in find_slots(new, speaker):
+        old_slots = [slot for slot in find_slots(old) if slot.alone]
+        for new_slot in find_slots(new):
             if any(new_slot.excludes(old_slot) for old_slot in old_slots):
                 return f"another {new_slot.attribute}"
-    if ended_statement(new) and not ended_statement(old) and _ends(new, old, speaker, old_speaker):
+    if ended_statement(new) and not ended_statement(old) and _ends(new, old):
         return "no longer so"
     if ADDITIVE.search(new):
         return None
-    new_quantity, old_quantity = find_quantity(new, speaker), find_quantity(old, old_speaker)
+    new_quantity, old_quantity = find_quantity(new), find_quantity(old)
     if new_quantity and old_quantity and new_quantity.follows(old_quantity):
         return f"was {old_quantity.value}, now {new_quantity.value}"
     return None
 
 
-def _ends(new: str, old: str, speaker: str | None, old_speaker: str | None) -> bool:
+def _ends(new: str, old: str) -> bool:
     """Whether the old statement is what the new one says is no longer so, word for word up to a phrase's end."""
     ended = ended_statement(new)
     if ended is None:
         return False
-    subject, _ = canonical(new, speaker)
-    old_subject, rest = canonical(old[:LONGEST_STATEMENT], old_speaker)
+    subject, _ = canonical(new)
+    old_subject, rest = canonical(old[:LONGEST_STATEMENT])
     if subject != old_subject or NEGATIONS & set(words(rest)):
         return False
     was, is_known = find_slot(ended), find_slot(rest)

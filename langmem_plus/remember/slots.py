@@ -101,16 +101,11 @@ class Slot:
 
 
 @functools.lru_cache(maxsize=16_384)
-def find_slot(text: str, speaker: str | None = None) -> Slot | None:
-    """The slot that a statement fills, or None.
-
-    Args:
-        text: one statement.
-        speaker: whose words they are, where messages carry names; the subject of "I" then.
-    """
+def find_slot(text: str) -> Slot | None:
+    """The slot that a statement fills, or None."""
     if len(text) > LONGEST_STATEMENT:
         return None
-    subject, rest = canonical(text, speaker)
+    subject, rest = canonical(text)
     for attribute, pattern in SLOT_PATTERNS:
         if match := pattern.match(rest):
             if found := _read(subject, attribute, match, text):
@@ -167,12 +162,12 @@ def _cut(text: str) -> tuple[str, str]:
     return (_trim(text[: joined.start()]), text[joined.start() :]) if joined else (_trim(text), "")
 
 
-def find_slots(text: str, speaker: str | None = None) -> list[Slot]:
+def find_slots(text: str) -> list[Slot]:
     """All slots that a statement fills: a job may come with its employer."""
-    first = find_slot(text, speaker)
+    first = find_slot(text)
     if first is None or first.attribute != "job":
         return [first] if first else []
-    subject, rest = canonical(text, speaker)
+    subject, rest = canonical(text)
     match = WORKPLACE.match(rest)
     if match is None:
         return [first]
@@ -181,7 +176,7 @@ def find_slots(text: str, speaker: str | None = None) -> list[Slot]:
     return [first, Slot(subject, "employer", employer, alone, decides=_corrects(text) or _tells_change(rest))]
 
 
-def canonical(text: str, speaker: str | None = None) -> tuple[str, str]:
+def canonical(text: str) -> tuple[str, str]:
     """The subject of a statement, and the statement as if the subject spoke.
 
     >>> canonical("The user's wife is named Anne.")
@@ -191,7 +186,7 @@ def canonical(text: str, speaker: str | None = None) -> tuple[str, str]:
     """
     rest = strip_lead(text.strip()).rstrip(" .!。！")
     rest = re.sub(r"^(?:用户|使用者)(?=的|\w)", "我", rest)
-    subject = speaker.casefold() if speaker else USER
+    subject = USER
     if match := _USER_OWNS.match(rest):
         rest = "my " + rest[match.end() :]
     elif match := _USER_IS.match(rest):

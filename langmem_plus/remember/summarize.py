@@ -19,14 +19,17 @@ from langmem_plus.errors import ConfigError
 from langmem_plus.prompts import Summary, render_summary
 from langmem_plus.records import FORGOTTEN, TURN_ROLES, Decision, Fact, MemoryRecord, MemoryReport, Scope, summary_key
 from langmem_plus.remember.actions import shorten, told_actions
-from langmem_plus.remember.decide import FORGET, is_request, retire
+from langmem_plus.remember.decide import FORGET, is_request
 from langmem_plus.remember.draft import Draft
+from langmem_plus.remember.fact_records import retire
 from langmem_plus.remember.facts import in_order
 from langmem_plus.remember.points import amend, extract_points, points_of, read_points, write_points
+from langmem_plus.remember.review import is_turned_down
 from langmem_plus.remember.rewrite import rewrite
 from langmem_plus.remember.sentences import own_words
 from langmem_plus.remember.steps import Ask, Steps, arun_steps, get_records, list_records, put, run_steps
 from langmem_plus.services import Services, Update, stage
+from langmem_plus.speakers import Voice, name_of, shown_name
 from langmem_plus.state import MemoryState
 from langmem_plus.tokens import counter
 
@@ -75,13 +78,15 @@ def conversation(
     lines: list[tuple[str, str]] = []
     for turn in turns:
         lines += [("tool", action) for action in told_actions(turn)]
-        lines.append((str(turn.metadata.get("name") or turn.role), clip(_spoken(turn), config.user_max_tokens)))
+        lines.append((shown_name(name_of(turn)) or turn.role, clip(_spoken(turn), config.user_max_tokens)))
     return [*lines, *(("tool", action) for action in shorten(done))]
 
 
-def _is_told(turn: MemoryRecord | None) -> bool:
+def is_told(turn: MemoryRecord | None) -> bool:
     """Whether a turn may be read into a summary."""
-    return turn is not None and turn.status == "active" and not turn.metadata.get(FORGOTTEN)
+    if turn is None or turn.status != "active":
+        return False
+    return not (turn.metadata.get(FORGOTTEN) or is_turned_down(turn))
 
 
 def _spoken(turn: MemoryRecord) -> str:
@@ -104,6 +109,11 @@ class Work:
         turns = None if self.turns is None else [turn for turn in self.turns if turn.thread_id == thread_id]
         facts = [fact for fact in self.facts if fact.thread_id == thread_id]
         return Work(turns, facts, self.decisions, self.draft)
+
+    @property
+    def requests(self) -> list[Voice]:
+        """What was asked to be forgotten, and by whom."""
+        return [Voice(str(fact.metadata[FORGET]), name_of(fact)) for fact in self.facts if is_request(fact)]
 
     @property
     def says_nothing_new(self) -> bool:
@@ -130,7 +140,7 @@ def summarize_steps(services: Services, scope: Scope, work: Work) -> Steps[Memor
 
 
 def _amend_all(services: Services, scope: Scope, work: Work) -> Steps[None]:
-    requests = [str(fact.metadata[FORGET]) for fact in work.facts if is_request(fact)]
+    requests = work.requests
     if not requests and not any(decision.event == "UPDATE" for decision in work.decisions):
         return
     summaries = yield from list_records(scope.namespace, {"role": "summary", "status": "active"})
@@ -143,7 +153,7 @@ def _amend_all(services: Services, scope: Scope, work: Work) -> Steps[None]:
 
 
 def _amended(
-    record: MemoryRecord, decisions: Sequence[Decision], requests: Sequence[str], now: dt.datetime
+    record: MemoryRecord, decisions: Sequence[Decision], requests: Sequence[Voice], now: dt.datetime
 ) -> MemoryRecord | None:
     """The summary without what is gone; None where it holds nothing of it."""
     points = read_points(record)
@@ -193,7 +203,7 @@ class _Thread:
         for role in TURN_ROLES:
             wanted = {"role": role, "thread_id": self.scope.thread_id, "status": "active"}
             spoken += yield from list_records(namespace, wanted)
-        told = [turn for turn in spoken if _is_told(turn)]
+        told = [turn for turn in spoken if is_told(turn)]
         turns = uncovered(told, old, config.summary_source_max_turns)
         return Due(known, old, told, turns) if (turns or done if now else is_due(turns, config)) else None
 
@@ -222,7 +232,7 @@ class _Thread:
         def change(current: dict[str, MemoryRecord]) -> list[PutOp]:
             nonlocal written
             # What was edited, forgotten or erased while the model thought is read next time.
-            written = current.get(self.key) == known and all(_is_told(current.get(turn.id)) for turn in turns)
+            written = current.get(self.key) == known and all(is_told(current.get(turn.id)) for turn in turns)
             return [put(namespace, record)] if written else []
 
         yield from rewrite(namespace, [self.key, *(turn.id for turn in turns)], change)
@@ -251,14 +261,13 @@ class _Thread:
         return points
 
     def _question(self, previous: Sequence[str], turns: Sequence[MemoryRecord], done: Sequence[str]) -> Ask:
-        facts = [fact.text for fact in self.work.facts if not is_request(fact)]
+        facts = [Voice.of(fact).shown for fact in self.work.facts if not is_request(fact)]
         lines = conversation(turns, self.config, done)
         return Ask(render_summary(previous, facts, lines, max_items=self.config.summary_max_items), Summary)
 
     def _drafted(self, previous: Sequence[str], turns: Sequence[MemoryRecord]) -> Summary | None:
-        requests = [str(fact.metadata[FORGET]) for fact in self.work.facts if is_request(fact)]
         draft = self.work.draft.summaries.get(self.scope.thread_id or "")
-        return draft.settle(previous, turns, self.work.decisions, requests) if draft else None
+        return draft.settle(previous, turns, self.work.decisions, self.work.requests) if draft else None
 
 
 def summarize_now(services: Services, scope: Scope, warnings: list[str], done: Sequence[str] = ()) -> Steps[bool]:

@@ -17,8 +17,10 @@ from langmem_plus.config import MemoryConfig
 from langmem_plus.erasure import Erasure
 from langmem_plus.records import FORGOTTEN, TURN_ROLES, MemoryRecord
 from langmem_plus.remember.facts import in_order
-from langmem_plus.remember.forgetting import restates
-from langmem_plus.remember.points import extract_points, read_points, write_points
+from langmem_plus.remember.forgetting import restates, tells
+from langmem_plus.remember.found import without_proposals
+from langmem_plus.remember.points import extract_points, heard, read_points, write_points
+from langmem_plus.speakers import Voice
 from langmem_plus.text import tokens, words
 
 # A statement of fewer words stands in too many texts that don't speak of it; it is only found as a whole.
@@ -42,6 +44,12 @@ def says_it(text: str, statement: str) -> bool:
     return restates(text, statement)
 
 
+def point_tells(point: str, said: Voice) -> bool:
+    """Whether a point of a summary tells what somebody said, of the one who said it."""
+    told = heard(point, said.name)
+    return told is not None and (says_it(told, said.text) or says_it(told, said.own))
+
+
 class Traces:
     """Finds what goes and what is rewritten.
 
@@ -56,7 +64,7 @@ class Traces:
         self._by_id = {record.id: record for record in reversed(records)}
         self._gone: set[str] = set()
         self._sources: set[str] = set()  # what was erased, by its ids and its messages' ids
-        self._statements: list[str] = []  # what was erased as a fact: nobody may say it any more
+        self._statements: list[Voice] = []  # what was erased as a fact: whoever said it may say it no more
 
     def of_record(self, id: str) -> Erasure:
         """What goes with one record."""
@@ -90,10 +98,10 @@ class Traces:
             past += [each for each in (*(known.replaces if known else ()), *before) if each not in past]
         chain = [self._by_id[id] for id in past if id in self._by_id and self._by_id[id].role == "memory"]
         self._gone.update(record.id for record in chain)
-        self._statements = [record.text for record in chain]
+        self._statements = [Voice.of(record) for record in chain]
         sources = {source for record in chain for source in record.source_ids}
         for record in self._records:
-            if record.role in ("memory", *TURN_ROLES) and (record.id in sources or self._says(record.text)):
+            if record.role in ("memory", *TURN_ROLES) and (record.id in sources or self._says(record)):
                 self._gone.add(record.id)
         self._take_replies()
 
@@ -108,16 +116,19 @@ class Traces:
             drawn = record.role == "memory" and not self._gone.isdisjoint(record.source_ids)
             if drawn and not self._has_source(record):
                 self._gone.add(record.id)
-        self._statements = [record.text for record in self._erased("memory")]
+        self._statements = [Voice.of(record) for record in self._erased("memory")]
         for record in self._records:
-            if record.role == "assistant" and self._says(record.text):
+            if record.role == "assistant" and self._says(record):
                 self._gone.add(record.id)
 
     def _has_source(self, record: MemoryRecord) -> bool:
         return any(source in self._by_id and source not in self._gone for source in record.source_ids)
 
-    def _says(self, text: str) -> bool:
-        return any(says_it(text, statement) for statement in self._statements)
+    def _says(self, record: MemoryRecord) -> bool:
+        return any(tells(record, said, says_it) for said in self._statements)
+
+    def _tells(self, point: str) -> bool:
+        return any(point_tells(point, said) for said in self._statements)
 
     def _erased(self, role: str) -> list[MemoryRecord]:
         return [record for record in self._records if record.role == role and record.id in self._gone]
@@ -142,9 +153,10 @@ class Traces:
         read = not self._sources.isdisjoint(record.source_ids) and record.role not in TURN_ROLES
         if record.role == "summary" and (read or self._says_points(record)):
             return self._summary(record)
-        if record.role == "archive" and (read or self._says(record.text)):
+        if record.role == "archive" and (read or self._says(record)):
             return None
         linked = not self._gone.isdisjoint((*record.replaces, record.replaced_by or ""))
+        record = without_proposals(record, self._gone)
         if not (read or linked):
             return record
         kept = _apart_from(record.source_ids, self._sources) if read else record.source_ids
@@ -177,7 +189,7 @@ class Traces:
         return record.thread_id if not threads or record.thread_id in threads else threads[0]
 
     def _says_points(self, summary: MemoryRecord) -> bool:
-        return any(self._says(point) for point in read_points(summary))
+        return any(self._tells(point) for point in read_points(summary))
 
     def _summary(self, summary: MemoryRecord) -> MemoryRecord | None:
         """The summary out of what is left of what it read. Of its points those stay whose words all stand in one text
@@ -189,10 +201,10 @@ class Traces:
         alive = [r for r in self._records if r.id not in self._gone and r.status == "active"]
         turns = [r for r in alive if r.id in kept and r.role in TURN_ROLES and not r.metadata.get(FORGOTTEN)]
         texts = [set(tokens(r.text)) for r in (*turns, *(r for r in alive if r.role == "memory"))]
-        points = [p for p in read_points(summary) if not self._says(p) and any(set(tokens(p)) <= t for t in texts)]
+        points = [p for p in read_points(summary) if not self._tells(p) and any(set(tokens(p)) <= t for t in texts)]
         config = self._config
         made = extract_points(points, in_order(turns), config.summary_max_items, config.simhash_distance)
-        made = [point for point in made if not self._says(point)]
+        made = [point for point in made if not self._tells(point)]
         if not made:
             return None
         update = {"text": write_points(made), "source_ids": [id for id in summary.source_ids if id in kept]}

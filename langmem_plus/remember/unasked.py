@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from langgraph.store.base import SearchOp
 
+from langmem_plus.config import MemoryConfig
 from langmem_plus.prompts import FactKind
 from langmem_plus.records import FORGOTTEN, Fact, MemoryRecord, record_id
 from langmem_plus.remember.facts import Drawn, is_supported, make_fact
@@ -14,16 +15,17 @@ from langmem_plus.remember.steps import Batch, Namespace, Steps, get_records, li
 from langmem_plus.remember.support import is_relative
 from langmem_plus.services import Services
 from langmem_plus.small_talk import find_small_talk
+from langmem_plus.speakers import same_speaker
 from langmem_plus.text import words
 
 _MOST = 10  # earlier turns that are looked at, the most alike
 _DONE = {"role": "user", "extracted": True, "status": "active"}
 
 
-def says_nothing(turn: MemoryRecord) -> bool:
-    """Whether a turn has no words of the user's own, or is small talk alone."""
+def says_nothing(turn: MemoryRecord, config: MemoryConfig) -> bool:
+    """Whether a turn has no words of the user's own, or is small talk alone, by the cues that recall goes by, too."""
     text = own_words(turn.text)
-    return not words(text) or find_small_talk(text) is not None
+    return not words(text) or find_small_talk(text, cues=config.small_talk_cues) is not None
 
 
 def draw_repeated(
@@ -63,7 +65,7 @@ def _twins(turn: MemoryRecord, text: str, services: Services, namespace: Namespa
     return [
         other
         for other in found
-        if other.metadata.get("name") == turn.metadata.get("name")
+        if same_speaker(other, turn)
         and not other.metadata.get(FORGOTTEN)
         and near_duplicate(own_words(other.text), text, distance)
     ]

@@ -13,10 +13,10 @@ from langmem_plus.controls import forget_steps, pin_steps
 from langmem_plus.errors import ConflictError, InvalidValueError, NotFoundError, PinnedError
 from langmem_plus.recall import read_item
 from langmem_plus.records import Fact, MemoryRecord, record_id
-from langmem_plus.remember.decide import find_repeats, retire, strengthen
+from langmem_plus.remember.decide import find_repeats
+from langmem_plus.remember.fact_records import make_record, retire, strengthen
 from langmem_plus.remember.neighbours import find_neighbours
 from langmem_plus.remember.rewrite import rewrite
-from langmem_plus.remember.simhash import simhash
 from langmem_plus.remember.steps import Batch, Exchange, Namespace, Steps, put, read_record, write
 from langmem_plus.remember.support import find_tags, importance
 from langmem_plus.shown import shown
@@ -100,22 +100,16 @@ def _strengthened(call: Call, namespace: Namespace, known: MemoryRecord, content
 def _record(call: Call, key: str, content: Content) -> MemoryRecord:
     scope, now = call.scope, call.services.clock()
     told = {CALL: call.id, "tool": call.tool} if call.id else {"tool": call.tool}
-    return MemoryRecord(
-        id=key,
-        role="memory",
-        text=content.text,
-        user_id=scope.user_id,
-        space=scope.space,
-        thread_id=scope.thread_id,
-        agent_id=scope.agent_id,
-        created_at=now,
-        updated_at=now,
+    return make_record(
+        key,
+        content.text,
+        scope,
+        now,
         observed_at=now,
         importance=importance("fact", asked=True),
         manually_saved=True,
         tags=find_tags("fact", content.text),
         source_ids=[call.id] if call.id else [],
-        simhash=simhash(content.text),
         metadata={**content.metadata, **told},
     )
 

@@ -26,6 +26,7 @@ from langmem_plus.remember.points import read_points
 from langmem_plus.remember.reconcile import areconcile, reconcile
 from langmem_plus.remember.sentences import own_words
 from langmem_plus.remember.summarize import Work, summarize
+from langmem_plus.speakers import Voice
 from langmem_plus.testing import ScriptedChatModel
 from langmem_plus.tokens import counter
 
@@ -290,7 +291,7 @@ def test_a_summary_is_settled_with_what_happened_since_it_was_drafted() -> None:
     draft = SummaryDraft(Summary(points=points), ("I like tea.",), {told.id: told.text})
     moved = Fact(text="I moved to Lyon.", source_id=told.id, ordinal=0)
     decisions = [Decision(event="UPDATE", fact=moved, target="x")]
-    kept = draft.settle(["I like tea."], [told], decisions, ["my dog is Rex"])
+    kept = draft.settle(["I like tea."], [told], decisions, [Voice("my dog is Rex")])
     assert kept is not None
     assert [point.text for point in kept.points] == ["I like tea."]
     assert draft.settle(["I like coffee."], [told], decisions, []) is None

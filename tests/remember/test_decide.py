@@ -15,11 +15,10 @@ from langmem_plus.remember.decide import (
     decide_by_answer,
     decide_by_rules,
     find_repeats,
-    retire,
-    strengthen,
-    to_record,
 )
 from langmem_plus.remember.draft import Proposal, Proposed, decide_by_proposal
+from langmem_plus.remember.fact_records import retire, strengthen, to_record
+from langmem_plus.remember.simhash import simhash
 
 NOW = dt.datetime(2024, 5, 1, tzinfo=dt.UTC)
 
@@ -358,15 +357,15 @@ def turn() -> MemoryRecord:
 
 def test_a_fact_becomes_a_record_that_knows_its_source() -> None:
     """Turn and message ids, the time of the words, the fingerprint."""
-    record = to_record(fact("I like tea", importance=0.3, tags=["tea"]), turn(), NOW, "0" * 16)
+    record = to_record(fact("I like tea", importance=0.3, tags=["tea"]), turn(), NOW)
     assert (record.id, record.source_ids) == (fact("").key, ["turn", "m1"])
-    assert (record.observed_at, record.importance, record.simhash) == (NOW, 0.3, "0" * 16)
+    assert (record.observed_at, record.importance, record.simhash) == (NOW, 0.3, simhash("I like tea"))
 
 
 def test_a_repetition_strengthens_once_a_turn() -> None:
     """Count and importance rise, the rest is merged, a wish to save stays; a retry changes nothing."""
     (old,) = known("I like tea", importance=0.3, tags=["a"], source_ids=["t0"], manually_saved=True, metadata={"k": 1})
-    repeat = to_record(fact("I like tea", tags=["b"], metadata={"k": 2, "l": 3}), turn(), NOW, "0" * 16)
+    repeat = to_record(fact("I like tea", tags=["b"], metadata={"k": 2, "l": 3}), turn(), NOW)
     once = strengthen(old, repeat, NOW)
     assert (once.repeat_count, once.tags, once.source_ids) == (1, ["a", "b"], ["t0", "turn", "m1"])
     assert once.importance > old.importance

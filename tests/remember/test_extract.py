@@ -190,7 +190,8 @@ def test_the_model_reads_only_the_users_new_words() -> None:
     assert "2024-05-01" in asked
     assert "whisky" not in model.calls[0].text
     assert "secret" not in model.calls[0].text
-    assert "Anne" in model.calls[0].messages[-1 if COMBINE else 0].text
+    assert 'by "Anne"' in asked
+    assert "Anne" not in model.calls[0].messages[0].text
 
 
 def test_a_turn_without_words_asks_no_model() -> None:

@@ -160,13 +160,6 @@ def test_no_statement_of_one_topic_retires_one_of_another() -> None:
             assert topic == other_topic or not replaces(new, old), (new, old)
 
 
-def test_two_speakers_in_one_room_are_two_subjects() -> None:
-    """ "I" is whoever speaks."""
-    assert not replaces("I moved to Lyon", "I live in Paris", speaker="Anne", old_speaker="Bob")
-    assert replaces("I moved to Lyon", "I live in Paris", speaker="Anne", old_speaker="Anne")
-    assert replaces("I moved to Lyon", "Anne lives in Paris", speaker="Anne", old_speaker="Bob")
-
-
 def test_what_ended_is_read_as_it_was() -> None:
     """In English and, lightly, in other languages."""
     assert ended_statement("I no longer work at Acme") == "I work at Acme"

@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
+from langmem_plus.config import MemoryConfig
 from langmem_plus.prompts import ExtractedFact, ExtractedFacts
+from langmem_plus.recall.plan import plan
 from langmem_plus.records import MemoryRecord
 from langmem_plus.remember.unasked import says_nothing
 from langmem_plus.testing import ScriptedChatModel
@@ -20,13 +22,39 @@ def facts(*texts: str) -> ExtractedFacts:
 @pytest.mark.parametrize("text", ["Thanks!", "ok, great", "[image]", "```\ncode\n```", "谢谢你", "Guten Morgen!"])
 def test_what_says_nothing(text: str) -> None:
     """Small talk in any language, and turns without words of the user's own."""
-    assert says_nothing(MemoryRecord(id="t", role="user", text=text, user_id="u"))
+    assert says_nothing(MemoryRecord(id="t", role="user", text=text, user_id="u"), MemoryConfig())
 
 
 @pytest.mark.parametrize("text", ["Thanks, I live in Lyon.", "Ok?", "Hello, I'm Anne", "Tea.", "我住在上海"])
 def test_what_says_something(text: str) -> None:
     """A model is to read it."""
-    assert not says_nothing(MemoryRecord(id="t", role="user", text=text, user_id="u"))
+    assert not says_nothing(MemoryRecord(id="t", role="user", text=text, user_id="u"), MemoryConfig())
+
+
+@pytest.mark.parametrize(
+    ("text", "cues", "nothing"),
+    [
+        ("Ahoi!", (), False),
+        ("Ahoi!", ("ahoi",), True),
+        ("ahoi, thanks", ("Ahoi",), True),
+        ("Ahoi, I live in Lyon", ("ahoi",), False),
+        ("Thanks!", ("-thanks",), False),
+        ("Thanks!", ("-*", "ahoi"), False),
+    ],
+)
+def test_remembering_has_the_cues_of_recall(text: str, cues: tuple[str, ...], nothing: bool) -> None:
+    """What a setting adds to small talk, or takes out of it, counts for both, so that neither side asks a model."""
+    config = MemoryConfig(small_talk_cues=cues)
+    assert says_nothing(MemoryRecord(id="t", role="user", text=text, user_id="u"), config) is nothing
+    assert (plan(text, config).strategy == "none") is nothing
+
+
+def test_ones_own_small_talk_asks_no_model(person: Any) -> None:
+    """Neither for facts nor for a summary."""
+    model = ScriptedChatModel([])
+    ann = person(model, small_talk_cues=("ahoi",), summary_refresh_turns=1)
+    ann.say("Ahoi!")
+    assert (model.calls, [turn.extracted for turn in ann.records("user")]) == ([], [True])
 
 
 def test_small_talk_asks_no_model_and_is_done(person: Any, way: str) -> None:
