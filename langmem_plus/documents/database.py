@@ -44,26 +44,25 @@ def leave_to_parent(*things: object) -> None:
 
 
 class Database:
-    """The open database; thread-safe, and shared with other processes.
+    """The database, opened at its first use; thread-safe, and shared with other processes.
 
     Args:
         path: the file; its folder is made.
         settings: what the chunks depend on; with others, all documents are read again.
-
-    Raises:
-        StoreError: it can't be opened.
     """
 
     def __init__(self, path: Path, settings: str) -> None:
         self.path, self._settings = path, settings
         self._lock, self._pid = threading.RLock(), os.getpid()
         self._db: sqlite3.Connection | None = None
-        with self.using():
-            pass
 
     @contextlib.contextmanager
     def using(self) -> Iterator[sqlite3.Connection]:
-        """The connection of this process, held by one thread at a time."""
+        """The connection of this process, held by one thread at a time.
+
+        Raises:
+            StoreError: it can't be opened or used.
+        """
         if self._pid != os.getpid():  # a forked child: the parent's connection isn't its own, nor is the lock
             leave_to_parent(self._db)
             self._lock, self._pid, self._db = threading.RLock(), os.getpid(), None

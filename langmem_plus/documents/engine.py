@@ -55,9 +55,6 @@ class Engine:
         given: a vector store that embeds by itself; None takes one of the index's own.
         embeddings: for the index's own vector store; None goes by words alone.
         encoder: makes token bits for the reranker; None goes without.
-
-    Raises:
-        StoreError: the index can't be opened.
     """
 
     def __init__(

@@ -69,7 +69,6 @@ class DocumentIndex:
 
     Raises:
         ConfigError: the folder isn't one, or is a memory's; or a setting can't be right.
-        StoreError: the index can't be opened.
     """
 
     def __init__(

@@ -301,3 +301,12 @@ class TestExcerpt:
         assert "The vault opens at seven." in part
         assert len(part.encode()) <= index.config.document_excerpt_bytes
         assert part.startswith("… This sentence") and part.endswith("here. …")
+
+
+def test_an_index_that_is_not_used_writes_nothing(open_index, write, tmp_path) -> None:
+    """Opening one costs nothing, so that a graph of a server can have one from its import on."""
+    write("a.md", "alpha")
+    index = open_index()
+    index.close()
+    assert not index.path.exists()
+    assert [known.path for known in index.list()] == ["a.md"]
