@@ -18,8 +18,9 @@ from langmem_plus.records import TURN_ROLES, MemoryRecord, Scope, parse_time, re
 from langmem_plus.remember.record import TurnRole, make_turns, said_at
 from langmem_plus.remember.steps import PAGE, Batch, Steps
 from langmem_plus.services import Services
+from langmem_plus.speakers import key_of, name_of
 
-Words: TypeAlias = tuple[str, str]  # the role, and what it said
+Words: TypeAlias = tuple[str, str, str]  # the role, what it said, and the speaker's name, "" where nobody is named
 
 RUN = 3  # nobody says so many messages again, word for word and one after another
 _MOST_COMPARED = 4_000_000  # pairs of messages; beyond that only beginning and end of a thread are compared
@@ -61,7 +62,8 @@ def _told(key: str, value: Mapping[str, Any]) -> Told:
     metadata = value.get("metadata")
     known: Mapping[str, Any] = metadata if isinstance(metadata, Mapping) else {}
     turn, position = (place if isinstance(place := known.get(name), int) else 0 for name in ("turn", "position"))
-    words = (str(value.get("role")), str(value.get("text")))
+    name = known.get("name")
+    words = (str(value.get("role")), str(value.get("text")), key_of(name if isinstance(name, str) else None))
     return Told(key, known.get("message_id"), words, turn, position, _time(value.get("created_at")))
 
 
@@ -125,7 +127,11 @@ def new_turns(
     spoken = [(message, role) for message in messages if (role := _role(message)) is not None]
     first = [make_turn(message, role, scope, services) for message, role in spoken]
     heard = [(message, role, turn) for (message, role), turn in zip(spoken, first, strict=True) if turn is not None]
-    again = {} if anew else _known(thread, [(role, turn.text) for _, role, turn in heard], services.clock())
+    again = (
+        {}
+        if anew
+        else _known(thread, [(role, turn.text, key_of(name_of(turn))) for _, role, turn in heard], services.clock())
+    )
     there = {name for told in thread for name in _names(told)}
     said = Counter[tuple[dt.datetime, str, str]]()
     last = thread[-1] if thread else None
@@ -149,7 +155,7 @@ def new_turns(
 
 def _names(told: Told) -> list[str | tuple[str, str, str]]:
     """What a turn is known by: its id, and its own id or its message's with its words."""
-    return [told.id, *((own, *told.words) for own in (told.id, told.message_id) if own)]
+    return [told.id, *((own, *told.words[:2]) for own in (told.id, told.message_id) if own)]
 
 
 def _known(thread: Sequence[Told], given: Sequence[Words], now: dt.datetime) -> dict[int, int]:

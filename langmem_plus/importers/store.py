@@ -17,6 +17,7 @@ from langmem_plus.remember.fact_records import retire, strengthen
 from langmem_plus.remember.rewrite import rewrite
 from langmem_plus.remember.steps import Batch, Namespace, Steps, get_records, put, read_records
 from langmem_plus.services import Services
+from langmem_plus.speakers import name_of
 
 Progress = Callable[[int], None]
 _AT_ONCE = 500  # memories that are decided and written in one batch
@@ -205,7 +206,10 @@ def _list_texts(room: _Room) -> Steps[None]:
     offset, listed = 0, _LISTED
     while listed == _LISTED:
         (page,) = yield Batch([SearchOp(room.namespace, filter=_FACTS, limit=_LISTED, offset=offset)])
-        room.texts |= {_fold(fact.text): fact.id for fact in read_records(page, room.namespace)}
+        facts = read_records(page, room.namespace)
+        room.texts |= {
+            _fold(fact.text): fact.id for fact in facts if not name_of(fact)
+        }  # what a named speaker said stays
         listed = len(page)
         offset += listed
     room.listed = True

@@ -26,6 +26,7 @@ from langmem_plus.recall.filters import Filter, RecordFilter, read_filter
 from langmem_plus.recall.inject import apply_context, build_context, clip_tail, inject_node, strip_context
 from langmem_plus.recall.mmr import akeep_scores, keep_scores, max_marginal_relevance, mmr_node, select
 from langmem_plus.recall.plan import plan_node
+from langmem_plus.recall.query import current_name
 from langmem_plus.recall.rerank import arerank_with, rerank_node, rerank_with
 from langmem_plus.recall.retrieve import aretrieve, read_item, retrieve_node
 from langmem_plus.recall.retrieve import retrieve as _retrieve
@@ -76,7 +77,8 @@ def recall(
         scope: whose memory; its space and ``global`` are searched.
         query: the words to search by; nothing answers a blank one.
         k: how many at most; None takes ``top_k``.
-        messages: messages that the caller sees anyway; turns made of them are left out.
+        messages: messages that the caller sees anyway; turns made of them are left out. Where the user's last one has a
+            name, "my" means that person.
         filter: what they must meet, as `filters` says; it is exact, however rare what it asks for is.
 
     Raises:
@@ -92,7 +94,7 @@ def recall(
             )
             done(report, hits)
         with _observed("rerank", services, scope) as done:
-            ranked, reranked = rerank_with(services, query, hits, least=SEARCHED)
+            ranked, reranked = rerank_with(services, query, hits, least=SEARCHED, asker=current_name(messages))
             done(reranked, ranked)
         with _observed("mmr", services, scope) as done:
             chosen, selected = select(ranked, services.config, k, documents_apart=False)
@@ -123,7 +125,7 @@ async def arecall(
             )
             done(report, hits)
         with _observed("rerank", services, scope) as done:
-            ranked, reranked = await arerank_with(services, query, hits, least=SEARCHED)
+            ranked, reranked = await arerank_with(services, query, hits, least=SEARCHED, asker=current_name(messages))
             done(reranked, ranked)
         with _observed("mmr", services, scope) as done:
             chosen, selected = select(ranked, services.config, k, documents_apart=False)

@@ -16,7 +16,7 @@ bQ     BM25 of T together with the question that it answers
 bW     BM25 of W
 sB     BM25 of the session
 bigram share of q's pairs of neighbouring words that d holds
-spk    q names some, not all, of the speakers, and d is by one of them
+spk    q names some, not all, of the speakers, and d is by one of them; "my" names who asks
 role   q asks for what the assistant said, and d is a reply; or it doesn't, and d is none. Named speakers have no role
 date   q names a day or a month, and d was said then
 win    q names a span that counts from today ("last week"), and d was said then
@@ -41,6 +41,7 @@ from langmem_plus.providers.token_bits import ASKED_RARITY, AskedTokens, TextBit
 from langmem_plus.recall.readings import Reading, asks_assistant, asks_number, asks_time
 from langmem_plus.recall.readings import read as read_text
 from langmem_plus.recall.times import date_match, named_dates, period_match, periods
+from langmem_plus.speakers import key_of
 from langmem_plus.text import words
 
 Floats = npt.NDArray[np.float64]
@@ -116,7 +117,11 @@ class Compared:
 
 
 def features(
-    question: str, candidates: Candidates, asked_on: dt.date, compared: Compared | None = None
+    question: str,
+    candidates: Candidates,
+    asked_on: dt.date,
+    compared: Compared | None = None,
+    asker: str = "",
 ) -> dict[str, Floats]:
     """Every feature that can be had, each in [0, 1].
 
@@ -125,8 +130,9 @@ def features(
         candidates: what they are ranked among, one at least.
         asked_on: the day that spans are counted from.
         compared: what their bits say, None where there are none.
+        asker: the name of who asks, "" where nobody is named.
     """
-    found = {**by_words(question, candidates), **by_cues(question, candidates, asked_on)}
+    found = {**by_words(question, candidates), **by_cues(question, candidates, asked_on, asker)}
     if np.isfinite(candidates.cosines).any():
         found |= by_vectors(candidates)
     if compared is not None:
@@ -280,10 +286,11 @@ def token_weights(asked: AskedTokens, cosines: Floats) -> Floats:
 # cues
 
 
-def by_cues(question: str, candidates: Candidates, asked_on: dt.date) -> dict[str, Floats]:
+def by_cues(question: str, candidates: Candidates, asked_on: dt.date, asker: str = "") -> dict[str, Floats]:
     """spk, role, date, win, x_num, x_date and firstp."""
     named, spans = named_dates(question), periods(question, asked_on)
     texts = candidates.texts
+    others = any(not name and not reply for name, reply in zip(candidates.names, candidates.replies, strict=True))
 
     def each(condition: bool, holds: Callable[[Reading], bool]) -> Floats:
         return np.array([*map(holds, texts)], np.float64) if condition else np.zeros(len(texts))
@@ -292,7 +299,7 @@ def by_cues(question: str, candidates: Candidates, asked_on: dt.date) -> dict[st
         return np.array([match(sought, day) for day in candidates.days] if sought else np.zeros(len(texts)), np.float64)
 
     return {
-        "spk": by_speaker(question, candidates.names),
+        "spk": by_speaker(question, candidates.names, asker, others=others),
         "role": by_role(question, candidates),
         "date": days(named, date_match),
         "win": days(spans, period_match),
@@ -302,11 +309,21 @@ def by_cues(question: str, candidates: Candidates, asked_on: dt.date) -> dict[st
     }
 
 
-def by_speaker(question: str, names: Sequence[str]) -> Floats:
-    """1 for what a speaker says whom the question names, where it doesn't name all of them."""
+def by_speaker(question: str, names: Sequence[str], asker: str = "", *, others: bool = False) -> Floats:
+    """1 for what a speaker says whom the question names, where it doesn't name all of them. Who asks of "my dog" is
+    named, too.
+
+    Args:
+        question: the words to rank by.
+        names: the candidates' speakers, "" where nobody is named.
+        asker: the name of who asks, "" where nobody is named.
+        others: whether somebody without a name says some of them.
+    """
     asked, speakers = set(words(question)), set(names) - {""}
     named = {name for name in speakers if not asked.isdisjoint(words(name))}
-    tells_apart = bool(named) and named != speakers
+    if asker and read_text(question).first_person:
+        named |= {name for name in speakers if key_of(name) == key_of(asker)}
+    tells_apart = bool(named) and (others or named != speakers)
     return np.array([tells_apart and name in named for name in names], np.float64)
 
 

@@ -17,6 +17,7 @@ from langmem_plus.providers import TextBits
 from langmem_plus.providers.token_bits import similarities
 from langmem_plus.recall.repeats import Place, place_of, with_totals
 from langmem_plus.records import NEWER_THAN, TURN_ROLES, MemoryHit
+from langmem_plus.speakers import key_of, name_of
 
 # Of the best hits so many are compared.
 COMPARED = 10
@@ -31,9 +32,11 @@ _STEP = 1e-9
 
 @dataclass(frozen=True)
 class _Said:
-    """What a hit says of the question: who, when, where, and its nearest sentence with that one's cosine."""
+    """What a hit says of the question: who (an assistant or not, by which name), when, where, and its nearest sentence
+    with that one's cosine.
+    """
 
-    who: str
+    who: tuple[bool, str]
     day: dt.date
     thread: object
     near: float
@@ -109,8 +112,8 @@ def _read(
 
 
 def _said(hit: MemoryHit, sentence: npt.NDArray[np.uint8], near: float) -> _Said:
-    record, name = hit.record, hit.record.metadata.get("name")
-    who = name if isinstance(name, str) and name else "assistant" if record.role == "assistant" else ""
+    record = hit.record
+    who = record.role == "assistant", key_of(name_of(record))
     thread = (hit.namespace, record.thread_id) if record.thread_id else place_of(hit)
     signs = np.unpackbits(sentence).astype(np.float32) * 2 - 1
     return _Said(who, record.said_at.date(), thread, near, signs)

@@ -23,6 +23,12 @@ def current_text(messages: Sequence[BaseMessage]) -> str:
     return "" if place is None else message_words(messages[place])
 
 
+def current_name(messages: Sequence[BaseMessage]) -> str:
+    """The name of who says the current user's message; empty where nobody is named."""
+    place = last_human(messages)
+    return (messages[place].name or "").strip() if place is not None else ""
+
+
 def search_query(messages: Sequence[BaseMessage]) -> str:
     """The current user's words, cut to a bounded length.
 

@@ -11,6 +11,7 @@ from langmem_plus.fence import fold
 from langmem_plus.recall.made import make_choice, with_scores
 from langmem_plus.recall.overlap import coverage, spoken
 from langmem_plus.records import TURN_ROLES, Choice, MemoryHit
+from langmem_plus.speakers import key_of, name_of
 from langmem_plus.text import tokens, words
 
 # A turn is shown in place of the facts drawn from it when it answers better by so much (of the best hit's 1), and when
@@ -125,7 +126,7 @@ def without_copies(hits: Sequence[MemoryHit]) -> tuple[list[MemoryHit], list[Cho
     first: dict[tuple[str, str, str], MemoryHit] = {}
     for hit in hits:
         record = hit.record
-        said = record.role, str(record.metadata.get("name") or ""), _folded(record.text).strip()
+        said = record.role, key_of(name_of(record)), _folded(record.text).strip()
         if said in first:
             dropped.append(left_out(hit, f"the same is shown: {first[said].record.id}"))
         else:

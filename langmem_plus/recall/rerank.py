@@ -21,7 +21,7 @@ from langmem_plus.recall.built_in import Judged, judge
 from langmem_plus.recall.made import make_choice, with_scores
 from langmem_plus.recall.newer import linked_first, newer_first
 from langmem_plus.recall.overlap import spoken
-from langmem_plus.recall.query import bounded, current_text
+from langmem_plus.recall.query import bounded, current_name, current_text
 from langmem_plus.recall.questions import without_questions
 from langmem_plus.recall.relevance import given_relevance, relevance_of
 from langmem_plus.recall.repeats import (
@@ -35,7 +35,9 @@ from langmem_plus.recall.repeats import (
 )
 from langmem_plus.records import Choice, MemoryHit, MemoryReport
 from langmem_plus.services import Reranker, Services, Update, stage
+from langmem_plus.speakers import key_of, name_of
 from langmem_plus.state import MemoryState
+from langmem_plus.text import said_by
 
 logger = logging.getLogger(__name__)
 
@@ -162,15 +164,17 @@ def rerank(
     now: dt.datetime,
     reranker: Reranker | None = None,
     encoder: TokenEncoder | None = None,
+    asker: str = "",
 ) -> tuple[list[MemoryHit], list[Choice]]:
     """The hits best first, with ``relevance``, ``recency``, ``importance`` and ``total`` in their scores, and why the
     others were dropped. Relevance comes from the reranker, or without one from the built-in one (`built_in.judge`),
-    for which ``encoder`` gives token bits, on the scale of `relevance_of`.
+    for which ``encoder`` gives token bits, on the scale of `relevance_of`. ``asker`` is the name of who asks: "my dog"
+    is that person's.
     """
     if reranker is None:
-        return _rank_alone(query, hits, config, now, frozenset(), encoder)
+        return _rank_alone(query, hits, config, now, frozenset(), encoder, asker=asker)
     chosen, rest = shortlist(query, hits, config)
-    scores = ask(reranker, query, chosen)
+    scores = ask(reranker, _asked_by(asker, query, chosen), chosen)
     if getattr(reranker, "refuses", False):
         refused = [hit for hit, score in zip(chosen, scores, strict=True) if score <= 0]
         rest += [left_out(hit, "the reranker says that it has nothing to do with the question") for hit in refused]
@@ -180,17 +184,28 @@ def rerank(
     return kept, [*rest, *dropped]
 
 
+def _asked_by(asker: str, query: str, hits: Sequence[MemoryHit]) -> str:
+    """The question as a reranking model reads it: behind the name of who asks, where that person said some of it."""
+    own = asker and any(key_of(name_of(hit.record)) == key_of(asker) for hit in hits)
+    return said_by(asker, query) if own else query
+
+
 def _judge(
-    query: str, hits: Sequence[MemoryHit], now: dt.datetime, encoder: TokenEncoder | None, config: MemoryConfig
+    query: str,
+    hits: Sequence[MemoryHit],
+    now: dt.datetime,
+    encoder: TokenEncoder | None,
+    config: MemoryConfig,
+    asker: str,
 ) -> Judged:
     """What the built-in reranker says; without token bits where the local model fails."""
     try:
-        return judge(query, hits, now, encoder, config.rerank_late)
+        return judge(query, hits, now, encoder, config.rerank_late, asker)
     except Exception as error:
         if encoder is None or config.strict:
             raise
         logger.warning("memory: the local model failed, so no token bits are compared: %s", error, exc_info=error)
-        return judge(query, hits, now)
+        return judge(query, hits, now, asker=asker)
 
 
 def _rank_alone(
@@ -201,13 +216,14 @@ def _rank_alone(
     asked_for: frozenset[str],
     encoder: TokenEncoder | None = None,
     least: float = INJECTED,
+    asker: str = "",
 ) -> tuple[list[MemoryHit], list[Choice]]:
     """Without a reranking model. The roles in ``asked_for`` are relevant because the message asks for nothing else; of
     the others none is, where an answer is less likely than ``least`` and the settings say nothing else.
     """
     judged = None
     if config.relevance == "calibrated" and config.reranker.lower() != "none":
-        judged = _judge(query, hits, now, encoder, config)
+        judged = _judge(query, hits, now, encoder, config, asker)
     sure = judged.probability if judged is not None else None
     if judged is not None and judged.foreign:
         least = min(least, max(least * FOREIGN_SHARE, SEARCHED))
@@ -247,6 +263,7 @@ def rerank_with(
     hits: Sequence[MemoryHit],
     asked_for: frozenset[str] = frozenset(),
     least: float = INJECTED,
+    asker: str = "",
 ) -> tuple[list[MemoryHit], MemoryReport]:
     """As `rerank` with the services' reranker. Where that fails, the built-in scoring takes over with a warning (with
     ``strict`` on, it raises). The roles in ``asked_for`` are wanted whatever they say; ``least`` is the probability of
@@ -258,13 +275,13 @@ def rerank_with(
     if services.reranker is not None and hits and not asked_for:
         with spending() as spent:
             try:
-                answer = rerank(query, hits, config, now, services.reranker)
+                answer = rerank(query, hits, config, now, services.reranker, asker=asker)
             except Exception as error:
                 if config.strict:
                     raise
                 report.warnings.append(_took_over(error))
     if answer is None:
-        answer = _rank_alone(query, hits, config, now, asked_for, services.token_encoder, least)
+        answer = _rank_alone(query, hits, config, now, asked_for, services.token_encoder, least, asker)
         keep_bits(services, hits)
     kept, report.choices = answer
     report.counts = {"relevant": len(kept), **spent}
@@ -284,11 +301,12 @@ async def arerank_with(
     hits: Sequence[MemoryHit],
     asked_for: frozenset[str] = frozenset(),
     least: float = INJECTED,
+    asker: str = "",
 ) -> tuple[list[MemoryHit], MemoryReport]:
     """As `rerank_with`; a model works in a thread, so that the event loop goes on."""
     if services.reranker is None and services.token_encoder is None:
-        return rerank_with(services, query, hits, asked_for, least)
-    return await asyncio.to_thread(rerank_with, services, query, hits, asked_for, least)
+        return rerank_with(services, query, hits, asked_for, least, asker)
+    return await asyncio.to_thread(rerank_with, services, query, hits, asked_for, least, asker)
 
 
 def question_of(state: MemoryState) -> tuple[str, frozenset[str]]:
@@ -307,12 +325,14 @@ def rerank_node(services: Services) -> Runnable[MemoryState, Update]:
 
     def run(state: MemoryState, config: RunnableConfig) -> Update:
         query, asked_for = question_of(state)
-        kept, report = rerank_with(services, query, state.get("memory_hits") or [], asked_for)
+        asker = current_name(state.get("messages") or [])
+        kept, report = rerank_with(services, query, state.get("memory_hits") or [], asked_for, asker=asker)
         return {"memory_hits": kept, "memory_report": report}
 
     async def arun(state: MemoryState, config: RunnableConfig) -> Update:
         query, asked_for = question_of(state)
-        kept, report = await arerank_with(services, query, state.get("memory_hits") or [], asked_for)
+        asker = current_name(state.get("messages") or [])
+        kept, report = await arerank_with(services, query, state.get("memory_hits") or [], asked_for, asker=asker)
         return {"memory_hits": kept, "memory_report": report}
 
     return stage("rerank", services, run, arun, fallback={"memory_hits": []})

@@ -28,6 +28,7 @@ from langmem_plus.errors import (
 )
 from langmem_plus.graph import make_services
 from langmem_plus.labels import decode_label, fill_template, read_template
+from langmem_plus.recall.query import current_name
 from langmem_plus.records import Scope
 from langmem_plus.remember.steps import Steps, arun_steps, run_steps
 from langmem_plus.services import Services, current_runtime, find_identity, settle
@@ -136,12 +137,14 @@ class Call:
         scope: whose memory.
         tool: the tool's name.
         id: the id of the model's tool call; None where a program calls.
+        speaker: the name of whose message the model answers; empty where nobody is named.
     """
 
     services: Services
     scope: Scope
     tool: str
     id: str | None = None
+    speaker: str = ""
 
 
 def tool_services(namespace: Namespace, store: BaseStore | None, config: MemoryConfig | None) -> Services:
@@ -248,21 +251,35 @@ def stepping_tool(
         incognito: the answer in a session that leaves no trace, where no step is taken.
     """
 
-    def prepare(config: RunnableConfig, call_id: str | None, given: dict[str, Any]) -> tuple[Steps[str], BaseStore]:
-        return steps(Call(services, find_scope(services, config), name, call_id), given), check_store(services, name)
+    def prepare(
+        config: RunnableConfig, call_id: str | None, runtime: Any, given: dict[str, Any]
+    ) -> tuple[Steps[str], BaseStore]:
+        speaker = current_name(seen_messages(runtime))
+        call = Call(services, find_scope(services, config), name, call_id, speaker)
+        return steps(call, given), check_store(services, name)
 
-    def run(config: RunnableConfig, call_id: Annotated[str | None, InjectedToolArg] = None, **given: Any) -> str:
+    def run(
+        config: RunnableConfig,
+        call_id: Annotated[str | None, InjectedToolArg] = None,
+        runtime: Annotated[Any, InjectedToolArg] = None,
+        **given: Any,
+    ) -> str:
         if services.is_incognito(config):
             return incognito
         with answering(services, call_id):
-            todo, store = prepare(config, call_id, given)
+            todo, store = prepare(config, call_id, runtime, given)
             return run_steps(todo, services, store)
 
-    async def arun(config: RunnableConfig, call_id: Annotated[str | None, InjectedToolArg] = None, **given: Any) -> str:
+    async def arun(
+        config: RunnableConfig,
+        call_id: Annotated[str | None, InjectedToolArg] = None,
+        runtime: Annotated[Any, InjectedToolArg] = None,
+        **given: Any,
+    ) -> str:
         if services.is_incognito(config):
             return incognito
         with answering(services, call_id):
-            todo, store = prepare(config, call_id, given)
+            todo, store = prepare(config, call_id, runtime, given)
             await aprepare(services.config)
             return await arun_steps(todo, services, store)
 

@@ -1,11 +1,13 @@
 """What a tool call does to memory: create, update and delete, each once for each call, however often it is executed.
 
-Pinned memories stay; what is replaced or deleted leaves its tombstone; an id that isn't the user's is unknown.
+Pinned memories stay; what is replaced or deleted leaves its tombstone; an id that isn't the user's is unknown. Where
+messages carry names, a memory is by whoever the model answers, and nobody changes what somebody else said.
 """
 
 from __future__ import annotations
 
 import uuid
+from dataclasses import replace
 
 from langgraph.store.base import GetOp, Item, PutOp
 
@@ -20,6 +22,7 @@ from langmem_plus.remember.rewrite import rewrite
 from langmem_plus.remember.steps import Batch, Exchange, Namespace, Steps, put, read_record, write
 from langmem_plus.remember.support import find_tags, importance
 from langmem_plus.shown import shown
+from langmem_plus.speakers import key_of, name_of, shown_name
 from langmem_plus.tools.content import Content
 from langmem_plus.tools.memory_tool import Call
 
@@ -38,8 +41,9 @@ def create_steps(call: Call, content: Content) -> Steps[str]:
     by what only looks alike, of the call too, and where a call of that id made it before, of nothing else.
     """
     namespace, limit = call.scope.namespace, call.services.config.simhash_distance
-    keys = [record_id("tool", *namespace, *told, content.digest) for told in ((), _event(call), (uuid.uuid4().hex,))]
-    repeated = yield from _repeated(call, namespace, content)
+    whose = (*namespace, f"by {key_of(call.speaker)}") if call.speaker else namespace
+    keys = [record_id("tool", *whose, *told, content.digest) for told in ((), _event(call), (uuid.uuid4().hex,))]
+    repeated = yield from _repeated(call, namespace, content, call.speaker)
     answer = ""
 
     def change(current: dict[str, MemoryRecord]) -> list[PutOp]:
@@ -81,9 +85,10 @@ def _created(record: MemoryRecord) -> str:
     return f"created memory {record.id}{since.get(record.status, '')}"
 
 
-def _repeated(call: Call, namespace: Namespace, content: Content) -> Steps[list[str]]:
+def _repeated(call: Call, namespace: Namespace, content: Content, speaker: str) -> Steps[list[str]]:
     """The known record that says the same, by the rule that holds for all facts."""
-    fact, limit = Fact(text=content.text, source_id=call.id or "", ordinal=0), call.services.config.simhash_distance
+    named, limit = ({"name": speaker} if speaker else {}), call.services.config.simhash_distance
+    fact = Fact(text=content.text, source_id=call.id or "", ordinal=0, metadata=named)
     known = (yield from find_neighbours(namespace, [fact], call.services)).get(fact.key, [])
     repeats, _ = find_repeats([fact], [record for record in known if content.is_said_by(record, limit)], limit)
     return [decision.target for decision in repeats if decision.target]
@@ -100,6 +105,7 @@ def _strengthened(call: Call, namespace: Namespace, known: MemoryRecord, content
 def _record(call: Call, key: str, content: Content) -> MemoryRecord:
     scope, now = call.scope, call.services.clock()
     told = {CALL: call.id, "tool": call.tool} if call.id else {"tool": call.tool}
+    told |= {"name": call.speaker} if call.speaker else {}
     return make_record(
         key,
         content.text,
@@ -123,7 +129,7 @@ def update_steps(call: Call, id: str, content: Content) -> Steps[str]:
     Raises:
         NotFoundError: there is no such memory, or it was replaced or deleted before.
         PinnedError: it is pinned.
-        InvalidValueError: it isn't a fact, but words that were said, or a summary of them.
+        InvalidValueError: it isn't a fact, but words that were said, or a summary of them; or somebody else said it.
     """
     namespace, old = yield from _find(call, id)
     if old.role != "memory":
@@ -133,7 +139,7 @@ def update_steps(call: Call, id: str, content: Content) -> Steps[str]:
     key, answer = record_id("tool", *namespace, "update", id, *_event(call), content.digest), ""
     if _was_updated(old, key):
         return _updated(id, str(old.replaced_by))
-    repeated = [key for key in (yield from _repeated(call, namespace, content)) if key != id]
+    repeated = [key for key in (yield from _repeated(call, namespace, content, _heir_of(old, call))) if key != id]
     limit = call.services.config.simhash_distance
 
     def change(current: dict[str, MemoryRecord]) -> list[PutOp]:
@@ -141,7 +147,7 @@ def update_steps(call: Call, id: str, content: Content) -> Steps[str]:
         if id in current and _was_updated(current[id], key):  # executed twice at once
             answer = _updated(id, str(current[id].replaced_by))
             return []
-        found, now = _check(current.get(id), id), call.services.clock()
+        found, now = _check(current.get(id), id, call.speaker), call.services.clock()
         if (found.text, found.metadata.get("content")) == (content.text, content.fields):
             answer = f"Nothing was changed: memory {id} says so already."
             return []
@@ -152,7 +158,7 @@ def update_steps(call: Call, id: str, content: Content) -> Steps[str]:
             heir = _strengthened(call, namespace, known, content)
         else:
             answer = _updated(id, key)
-            new = _record(call, key, content)
+            new = _record(replace(call, speaker=_heir_of(found, call)), key, content)
             inherited = {"replaces": [id], "space": found.space, "importance": max(found.importance, new.importance)}
             heir = [put(namespace, new.model_copy(update=inherited))]
         reason = f"updated by the tool {call.tool!r}"
@@ -162,6 +168,11 @@ def update_steps(call: Call, id: str, content: Content) -> Steps[str]:
 
     yield from rewrite(namespace, [id, key, *repeated], change)
     return answer
+
+
+def _heir_of(old: MemoryRecord, call: Call) -> str:
+    """Whose a memory is that replaces another one."""
+    return name_of(old) or call.speaker
 
 
 def _was_updated(old: MemoryRecord, key: str) -> bool:
@@ -182,12 +193,13 @@ def delete_steps(call: Call, id: str) -> Steps[str]:
     Raises:
         NotFoundError: there is no such memory, or it was replaced or deleted before.
         PinnedError: it is pinned.
+        InvalidValueError: somebody else said it.
     """
     _, record = yield from _find(call, id)
     reason = f"deleted by the tool {call.tool!r}" + (f", call {call.id}" if call.id else "")
     repeated = call.id is not None and record.status == "deleted" and record.metadata.get("reason") == reason
     if not repeated:
-        _check(record, id)
+        _check(record, id, call.speaker)
         yield from forget_steps(call.services, call.scope, id, reason, spare_pinned=True, by=call.tool)
     return f"deleted memory {id}"
 
@@ -204,8 +216,8 @@ def pin_or_unpin_steps(call: Call, id: str, *, pinned: bool) -> Steps[str]:
     return f"{'pinned' if pinned else 'unpinned'} memory {id}"
 
 
-def _check(record: MemoryRecord | None, id: str, *, is_changed: bool = True) -> MemoryRecord:
-    """The record, if a tool may change it."""
+def _check(record: MemoryRecord | None, id: str, speaker: str = "", *, is_changed: bool = True) -> MemoryRecord:
+    """The record, if a tool may change it for that speaker."""
     if record is None or record.status == "deleted":
         raise _unknown(id)
     if record.status != "active":
@@ -215,6 +227,11 @@ def _check(record: MemoryRecord | None, id: str, *, is_changed: bool = True) -> 
         raise PinnedError(
             f"memory {id} is pinned, so it was neither changed nor deleted: its owner has to unpin it first. Tell the "
             "user, or create a new memory beside it."
+        )
+    if is_changed and speaker and name_of(record) and key_of(speaker) != key_of(name_of(record)):
+        raise InvalidValueError(
+            f"memory {id} is what {shown_name(name_of(record))} said, and {shown_name(speaker)} doesn't change it, so "
+            "nothing was done: create a new memory beside it."
         )
     return record
 
