@@ -31,6 +31,12 @@ class ExactSearchOp(SearchOp):
     __slots__ = ()
 
 
+class NarrowedSearchOp(ExactSearchOp):
+    """The same, chosen from more candidates by their token bits."""
+
+    __slots__ = ()
+
+
 @dataclass
 class Batch:
     """The ops in order, and the writes that remain after the last put of each key has won.

@@ -18,7 +18,7 @@ from langgraph.store.base import (
 
 from langmem_plus.config import MemoryConfig
 from langmem_plus.errors import StoreError
-from langmem_plus.store.batches import Batch, ExactSearchOp, list_namespaces
+from langmem_plus.store.batches import Batch, ExactSearchOp, NarrowedSearchOp, list_namespaces
 from langmem_plus.store.embedding import Needs, TextEmbedder, Vectors
 from langmem_plus.store.markdown import pending
 from langmem_plus.store.markdown.approximate import Approximate
@@ -31,6 +31,7 @@ from langmem_plus.store.markdown.files import Namespace, Stamp, carried_out, is_
 from langmem_plus.store.markdown.indexing import Indexing
 from langmem_plus.store.markdown.layout import Layout
 from langmem_plus.store.markdown.namespace import InterruptedBatchError, OpenNamespace
+from langmem_plus.store.markdown.narrowing import question_tokens
 from langmem_plus.store.markdown.planning import Step, Write, actions
 from langmem_plus.store.markdown.rooms import Rooms
 from langmem_plus.store.markdown.searching import fields_of, forget, listing, ranking
@@ -312,7 +313,9 @@ class Engine:
     def _search(self, op: SearchOp, query: Floats | None, reads: Reads) -> list[SearchItem]:
         rooms = self.below(op.namespace_prefix, exact=isinstance(op, ExactSearchOp))
         note = reads.note if op.refresh_ttl else forget
-        asked = bool(op.query and op.query.strip())
-        if not asked or (self._ranking == "dense" and self.embedder is None):
+        is_question = bool(op.query and op.query.strip())
+        if not is_question or (self._ranking == "dense" and self.embedder is None):
             return listing(rooms, op, note)
-        return ranking(rooms, op, query, self._ranking, self._config, note)
+        encoder = self.embedder.encoder if self.embedder and isinstance(op, NarrowedSearchOp) else None
+        asked = question_tokens(encoder, op.query or "")
+        return ranking(rooms, op, query, self._ranking, self._config, note, asked)

@@ -14,14 +14,17 @@ import numpy as np
 from langgraph.store.base import SearchItem, SearchOp
 
 from langmem_plus.config import MemoryConfig
+from langmem_plus.providers import TextBits
+from langmem_plus.providers.token_bits import AskedTokens
 from langmem_plus.records import parse_time
 from langmem_plus.store.batches import ExactSearchOp
 from langmem_plus.store.markdown.files import Namespace
 from langmem_plus.store.markdown.index import Row, rarity
 from langmem_plus.store.markdown.legs import Details, Found, Nearest
 from langmem_plus.store.markdown.namespace import OpenNamespace
+from langmem_plus.store.markdown.narrowing import Order, narrowed
 from langmem_plus.store.markdown.visit import Visit
-from langmem_plus.store.search import Floats, Fused, Leg, RankedItem, fuse, matches
+from langmem_plus.store.search import Floats, Fused, Ids, Leg, RankedItem, fuse, matches
 from langmem_plus.text import tokens
 
 _PAGE = 100
@@ -74,6 +77,7 @@ def ranking(
     kind: Literal["hybrid", "dense"],
     config: MemoryConfig,
     note: Note = forget,
+    asked: AskedTokens | None = None,
 ) -> list[SearchItem]:
     """The items that meet the filter, best first.
 
@@ -84,9 +88,10 @@ def ranking(
         kind: how to rank.
         config: the store's settings.
         note: told of each item that is given out.
+        asked: the question's tokens; of one namespace, its items are then chosen by their token bits, too.
     """
     terms = list(dict.fromkeys(tokens(op.query or "")))
-    search = _Search(terms, query, op, kind, config)
+    search = _Search(terms, query, op, kind, config, asked)
     exact = op.offset + op.limit > _APPROXIMATE
     for attempt in range(_FREE_TRIES + 2):
         with contextlib.ExitStack() as stack:
@@ -114,6 +119,9 @@ class _Visits:
 
     def load(self, ids: Sequence[int], identity: int) -> dict[int, Row]:
         return self._room.visit(lambda visit: visit.load(ids, identity), {})
+
+    def bits(self, ids: Sequence[int]) -> Mapping[int, TextBits]:
+        return self._room.visit(lambda visit: visit.bits(ids), {})
 
     def details(self, *asked: Any, **more: Any) -> Details:
         return self._room.visit(lambda visit: visit.details(*asked, **more), Details({}, {}, {}))
@@ -149,6 +157,7 @@ class _Search:
         op: the search.
         kind: how to rank.
         config: the store's settings.
+        asked: the question's tokens.
     """
 
     def __init__(
@@ -158,8 +167,9 @@ class _Search:
         op: SearchOp,
         kind: Literal["hybrid", "dense"],
         config: MemoryConfig,
+        asked: AskedTokens | None,
     ) -> None:
-        self._terms, self._query, self._op = terms, query, op
+        self._terms, self._query, self._op, self._asked = terms, query, op, asked
         end = op.offset + op.limit
         # Without a filter no more is read than is wanted.
         self._page = _PAGE if op.filter else min(max(end, 1), _PAGE)
@@ -200,11 +210,23 @@ class _Search:
         weights = _common_rarity(found, self._terms) if several else np.empty(0, np.float32)
         legs = [each.weighed(weights) for each in found] if several else [each.leg for each in found]
         fused = self._fuse(legs)
+        ids = legs[0].ids if len(legs) == 1 else np.concatenate([Leg.empty().ids, *(leg.ids for leg in legs)])
         answer = _Answer(cut=any(each.cut for each in found))
-        chosen = _best(places, found, legs, fused, self._page, self._op.filter, answer)
+        chosen = _best(places, found, ids, self._order(places, ids, fused), self._page, self._op.filter, answer)
         end = self._op.offset + self._op.limit
         self._fill(answer, places, fused, list(itertools.islice(chosen, self._op.offset, end)))
         return answer
+
+    def _order(self, places: Sequence[_Place], ids: Ids, fused: Fused) -> Order:
+        if self._asked is None or len(places) > 1 or self._op.offset:
+            return Order(fused)
+
+        def bits_of(rows: Ids) -> list[TextBits | None]:
+            wanted = ids[rows].tolist()
+            bits = places[0].bits(wanted)
+            return [bits.get(row_id) for row_id in wanted]
+
+        return narrowed(fused, self._asked, self._op.limit, bits_of)
 
     def _fill(self, answer: _Answer, places: Sequence[_Place], fused: Fused, chosen: Sequence[_Chosen]) -> None:
         asked, reads_bits = (self._terms, self._query), isinstance(self._op, ExactSearchOp)  # only a recall does
@@ -229,8 +251,8 @@ class _Search:
 def _best(
     places: Sequence[_Place],
     found: Sequence[Found],
-    legs: Sequence[Leg],
-    fused: Fused,
+    ids: Ids,
+    order: Order,
     size: int,
     condition: Mapping[str, Any] | None,
     answer: _Answer,
@@ -238,12 +260,11 @@ def _best(
     """The items that meet the filter, best first, read ``size`` at a time as far as they are asked for. Those that
     can't be read any more make the answer stale.
     """
-    if not len(fused.rows):
-        return
-    ids = legs[0].ids if len(legs) == 1 else np.concatenate([leg.ids for leg in legs])
-    ends = np.cumsum([len(leg.ids) for leg in legs])
-    for start in range(0, len(fused.rows), size):
-        page = fused.best(start + size)[start:]
+    ends = np.cumsum([len(each.leg.ids) for each in found])
+    start = 0
+    while start < len(order):
+        page = order.page(start, size)
+        start += len(page)
         owners, row_ids = np.searchsorted(ends, page, "right").tolist(), ids[page].tolist()
         wanted: dict[int, list[int]] = {}
         for row_id, owner in zip(row_ids, owners, strict=True):

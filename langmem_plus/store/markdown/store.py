@@ -29,7 +29,7 @@ from langmem_plus.erasure import Choose, EraseReceipt
 from langmem_plus.errors import ConfigError
 from langmem_plus.providers import TextBits
 from langmem_plus.records import Scores, utc_now
-from langmem_plus.store.batches import ExactSearchOp, read_batch
+from langmem_plus.store.batches import ExactSearchOp, NarrowedSearchOp, read_batch
 from langmem_plus.store.embedding import Vectors
 from langmem_plus.store.markdown import archive, pending
 from langmem_plus.store.markdown.archive import ArchiveReport
@@ -252,11 +252,12 @@ class MarkdownStore(BaseStore):
         self._engine.wrote(needs, texts)
         return written
 
-    def exactly(self, op: SearchOp) -> SearchOp:
+    def exactly(self, op: SearchOp, *, narrowed: bool = False) -> SearchOp:
         """The same search as a recall asks it: of the very namespace that it names, so that what lies below takes no
-        place in its answer and costs nothing, and with token bits.
+        place in its answer and costs nothing, and with token bits. ``narrowed``: these choose the answer from some
+        hundreds of candidates.
         """
-        return ExactSearchOp(*op)
+        return NarrowedSearchOp(*op) if narrowed else ExactSearchOp(*op)
 
     def set_scores(self, namespace: Namespace, scores: Mapping[str, Mapping[str, Any]]) -> None:
         """Keep the scores of a recall as the records' ``last_scores``: in the index, not in the files."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from langmem_plus.providers import TokenEncoder
+from langmem_plus.providers import TextBits, TokenEncoder
 from langmem_plus.store.markdown import expiring
 from langmem_plus.store.markdown.catalog import Catalog
 from langmem_plus.store.markdown.files import Namespace
@@ -58,6 +58,10 @@ class Visit:
     def load(self, ids: Sequence[int], identity: int) -> dict[int, Row]:
         """Items by their ids in the index of that identity; none where it was built anew since."""
         return self._index.load(ids) if self._index.identity == identity else {}
+
+    def bits(self, ids: Sequence[int]) -> Mapping[int, TextBits]:
+        """The token bits of items, as far as there are any."""
+        return {} if self._encoder is None else self._index.bits.of_items(self._encoder, ids)
 
     def details(self, ids: Sequence[int], terms: Sequence[str], query: Floats | None, *, bits: bool) -> Details:
         """What results carry beside their values, with or without ``bits``."""

@@ -1,0 +1,51 @@
+"""Late interaction for a first choice: which of some hundreds of texts are worth a record and a closer look."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from langmem_plus.providers.token_bits import ASKED_RARITY, AskedTokens, TextBits, TokenEncoder, similarities
+
+# A question whose words break into more further pieces than so is in a language that the local model never learnt: what
+# its tokens find near to each other there is spelt alike, no more.
+FOREIGN = 0.3
+
+
+def can_read(question: str) -> bool:
+    """Whether the local model knows the question's script: its word pieces are those of Latin letters, and of others it
+    knows single characters at best, so that what it finds near to each other there misleads.
+
+    >>> can_read("Wie heißt mein Hund?"), can_read("我住在哪里？")
+    (True, False)
+    """
+    letters = [letter for letter in question if letter.isalpha()]
+    latin = sum(letter.isascii() or unicodedata.name(letter, "").startswith("LATIN") for letter in letters)
+    return 2 * latin > len(letters)
+
+
+def ask_for_order(encoder: TokenEncoder, question: str) -> AskedTokens | None:
+    """A question's tokens, where they tell anything about which texts are near; the model runs where it isn't known."""
+    asked = encoder.ask(question) if can_read(question) else None
+    if asked is None or asked.broken > FOREIGN or not (asked.rarity > ASKED_RARITY).any():
+        return None
+    return asked
+
+
+def nearness(asked: AskedTokens, texts: Sequence[TextBits | None]) -> NDArray[np.float64]:
+    """How near each text is to a question: of each of the question's tokens that say something the best cosine among
+    the text's, averaged by the tokens' rarity. NaN for a text without bits.
+
+    Args:
+        asked: the question; one of its tokens at least says something.
+        texts: their bits.
+    """
+    says = asked.rarity > ASKED_RARITY
+    weights = asked.rarity[says].astype(np.float64)
+    nothing = np.empty((0, 0), np.uint8)
+    cosines = similarities(asked.tokens[says], [nothing if each is None else each.tokens for each in texts])
+    known = np.array([each is not None for each in texts], bool)
+    return np.where(known, cosines.astype(np.float64) @ (weights / weights.sum()), np.nan)

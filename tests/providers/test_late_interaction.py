@@ -1,0 +1,47 @@
+"""The first choice by token bits: which questions have one, and how near texts are to them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from langmem_plus.providers.late_interaction import ask_for_order, can_read, nearness
+from langmem_plus.providers.token_bits import TextBits, TokenEncoder, local_token_encoder
+
+
+def test_the_text_that_holds_the_words_is_nearest(encoder: TokenEncoder) -> None:
+    """One number a text, in the order of the texts."""
+    asked = ask_for_order(encoder, "r x")
+    assert asked is not None
+    near = nearness(asked, encoder.read(["bcd", "r x", "r"]))
+    assert near.argmax() == 1
+    assert (np.abs(near) <= 1.5).all()
+
+
+def test_a_text_without_bits_is_unknown_and_an_empty_one_is_not_near(encoder: TokenEncoder) -> None:
+    """NaN is told apart from 0."""
+    asked = ask_for_order(encoder, "r x")
+    assert asked is not None
+    empty = TextBits(np.empty((0, 2), np.uint8), np.empty((0, 2), np.uint8))
+    near = nearness(asked, [None, empty, encoder.read(["r x"])[0]])
+    assert np.isnan(near[0])
+    assert near[1] == 0 < near[2]
+
+
+@pytest.mark.parametrize(
+    ("question", "readable"),
+    [("Where do I live?", True), ("Wie heißt mein Hund?", True), ("我住在哪里？", False), ("42?", False), ("", False)],
+)
+def test_only_a_script_that_the_model_knows_is_compared(question: str, readable: bool) -> None:
+    """Latin letters are."""
+    assert can_read(question) == readable
+
+
+def test_a_language_that_the_model_never_learnt_has_no_order() -> None:
+    """Its words break into pieces that tell about spelling alone."""
+    encoder = local_token_encoder()
+    if encoder is None:
+        pytest.skip("there is no local model")
+    assert ask_for_order(encoder, "Where does my grandmother live?") is not None
+    assert ask_for_order(encoder, "Wo wohnt eigentlich meine Großmutter seit ihrem Umzug?") is None
+    assert ask_for_order(encoder, "is it the?") is None  # no word says anything
