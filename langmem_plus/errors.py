@@ -12,7 +12,7 @@
     ├── ImportFileError(ValueError)        a file to import can't be read; says where
     ├── NotFoundError(LookupError)         no record with that id
     ├── PinnedError                        a tool that a model calls doesn't change what is pinned
-    ├── ConflictError                      others kept rewriting the records that a decision is about
+    ├── ConflictError                      what a decision is about has changed, or others keep rewriting it
     ├── EmbeddingError                     the embedder answered with the wrong number or size of vectors
     ├── ModelCallError                     a language model gave no answer at all
     │   ├── ModelTimeoutError(TimeoutError)  … in time
@@ -72,7 +72,9 @@ class PinnedError(LangMemPlusError):
 
 
 class ConflictError(LangMemPlusError):
-    """Others kept rewriting the records that were to be changed; nothing was written, and the turns still wait."""
+    """Others kept rewriting the records that were to be changed, or what the owner is to approve was answered otherwise,
+    or is about a memory that has changed since; nothing was written, and what waited still waits.
+    """
 
 
 class EmbeddingError(LangMemPlusError):

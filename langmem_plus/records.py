@@ -23,7 +23,9 @@ Status = Literal["active", "pending", "superseded", "deleted"]
 ROLES: tuple[str, ...] = get_args(Role)
 TURN_ROLES: tuple[str, ...] = ("user", "assistant")
 NEWER_THAN = "newer_than"  # in a fact's metadata: the ids of what a model says it replaces, without anything to tell it
+PROPOSED = "proposed_tags"  # in a fact's metadata: what its neighbours are about, by tag the ids of these neighbours
 FORGOTTEN = "forgotten"  # in a turn's metadata: it tells what the user asked to forget, so it isn't recalled
+REVIEW = "review"  # in metadata: what a fact waits for; in a turn's, which of its facts wait or were rejected
 GLOBAL_SPACE = "global"
 
 _RECORD_IDS = uuid.UUID("5e2f6b0e-93f2-4f3e-9d2b-6a7f0d1c8e44")
@@ -179,9 +181,11 @@ class MemoryRecord(BaseModel):
     def said_at(self) -> dt.datetime:
         """When it was said, or, where nobody knows, when it was written.
 
-        Nothing is said after it was written: a clock that is ahead would let it outlive every later correction.
+        Nothing is said after it was written: a clock that is ahead would let it outlive every later correction. An
+        archive is written anew as its conversation goes on.
         """
-        return min(self.observed_at, self.created_at) if self.observed_at else self.created_at
+        written = self.updated_at if self.role == "archive" else self.created_at
+        return min(self.observed_at, written) if self.observed_at else written
 
     def to_value(self) -> dict[str, Any]:
         """The value that stands in the store."""
@@ -204,6 +208,12 @@ def record_id(*parts: object) -> str:
 def summary_key(scope: Scope, thread_id: str | None = None) -> str:
     """The id of a thread's rolling summary; without a thread, that of the scope's own."""
     return record_id("summary", *scope.namespace, scope.thread_id if thread_id is None else thread_id)
+
+
+def archive_key(scope: Scope, thread_id: str | None = None) -> str:
+    """The id of a conversation's archive; without a thread, that of the space's own."""
+    thread = scope.thread_id if thread_id is None else thread_id
+    return record_id("archive", *scope.namespace, *([] if thread is None else [thread]))
 
 
 class MemoryHit(BaseModel):

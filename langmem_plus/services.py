@@ -94,7 +94,10 @@ class Services:
         clock: the current time; tests pass their own.
         documents: the workspace's, asked where a message asks for them.
         plan: which memory a message needs, of its words, the messages and the settings; None goes by the cues.
+        review: which decisions wait for the owner's approval: a function of a `Decision` and the record that it would
+            retire, or None; None lets all pass.
         refusals: how often a model gave no facts for a turn, by the turn's id; kept as long as the process runs.
+        looked_through: when a namespace was last looked through for what is too old; kept as long.
     """
 
     config: MemoryConfig = field(default_factory=MemoryConfig)
@@ -106,7 +109,9 @@ class Services:
     clock: Callable[[], dt.datetime] = utc_now
     documents: tuple[Documents, ...] = ()
     plan: Callable[..., Any] | None = None
+    review: Callable[..., Any] | None = None
     refusals: dict[str, int] = field(default_factory=dict, compare=False)
+    looked_through: dict[tuple[str, ...], dt.datetime] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
         if self.store is not None and not isinstance(self.store, BaseStore):
@@ -213,8 +218,10 @@ def stage(
         return {**update, "memory_report": whole}
 
     def fail(error: Exception, seen: Observed) -> Update:
+        if isinstance(error, GraphBubbleUp):
+            raise error  # a person is asked: that is no failure
         seen.failed(error)
-        if services.config.strict or isinstance(error, ConfigError | GraphBubbleUp):
+        if services.config.strict or isinstance(error, ConfigError):
             raise error
         logger.error("memory: the stage %r failed and was left out: %s", name, error, exc_info=error)
         report = MemoryReport(

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
-import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,9 +18,19 @@ from langmem_plus.recall.filters import RecordFilter
 from langmem_plus.recall.made import make_choice, make_hit
 from langmem_plus.recall.overlap import coverage, spoken
 from langmem_plus.recall.own import own_record
-from langmem_plus.records import FORGOTTEN, ROLES, TURN_ROLES, Choice, MemoryHit, MemoryRecord, MemoryReport, Scope
+from langmem_plus.records import (
+    FORGOTTEN,
+    REVIEW,
+    ROLES,
+    TURN_ROLES,
+    Choice,
+    MemoryHit,
+    MemoryRecord,
+    MemoryReport,
+    Scope,
+)
 from langmem_plus.small_talk import is_question, normalise
-from langmem_plus.text import tokens
+from langmem_plus.text import find_text, tokens
 
 Place = tuple[tuple[str, ...], str]
 Window = tuple[set[str], set[tuple[str, str]]]  # the ids of messages, and their roles and words
@@ -109,22 +118,6 @@ def read_item(item: Item, scope: Scope) -> MemoryRecord | None:
     return None
 
 
-def find_text(value: Mapping[str, Any]) -> str | None:
-    """The text of a stored value: ``text``, ``content``, or langmem's ``{"kind", "content": {"content": …}}``."""
-    for found in (value.get("text"), value.get("content")):
-        if isinstance(found, str) and found.strip():
-            return found
-    content = value.get("content")
-    if not isinstance(content, Mapping) or not content:
-        return None
-    inner = content.get("content")
-    if isinstance(inner, str):
-        return inner if inner.strip() else None
-    kind = value.get("kind")
-    body = json.dumps(content, ensure_ascii=False, sort_keys=True, default=str)
-    return f"{kind}: {body}" if isinstance(kind, str) and kind else body
-
-
 def read_items(wanted: Wanted, items: Sequence[SearchItem], found: Found) -> int:
     """Read one answer into ``found``; returns how many of its items can be recalled.
 
@@ -166,6 +159,8 @@ def _objection(record: MemoryRecord | None, wanted: Wanted, window: Window) -> s
         return "inactive"
     if record.role in TURN_ROLES and record.metadata.get(FORGOTTEN):
         return "forgotten"
+    if record.role in TURN_ROLES and record.metadata.get(REVIEW):
+        return "in_review"  # what it tells waits for its owner's approval, or was rejected
     if record.expires_at is not None and record.expires_at <= wanted.now:
         return "expired"
     if record.role not in wanted.roles or not _in_scope(record, wanted):
@@ -187,7 +182,9 @@ def _scores(item: SearchItem) -> dict[str, float]:
 def _in_scope(record: MemoryRecord, wanted: Wanted) -> bool:
     strict = wanted.config.recall_scope == "thread"
     own = wanted.scope.thread_id is not None and record.thread_id == wanted.scope.thread_id
-    return own or record.role == "archive" or not strict
+    if record.role == "archive":
+        return not own  # a conversation's own archive tells what its summary tells
+    return own or not strict
 
 
 def _window(messages: Sequence[BaseMessage]) -> Window:
@@ -215,7 +212,8 @@ def _is_seen(record: MemoryRecord, wanted: Wanted, window: Window) -> bool:
 def choose(wanted: Wanted, found: Found) -> tuple[list[MemoryHit], MemoryReport]:
     """The candidates of all searches, each once, at most ``limit`` a namespace; a store that ranked nothing is ranked
     by the words that query and memory share."""
-    hits, outdated = without_outdated(wanted.query, list(found.hits.values()), found.replaced, found.unasked)
+    current = without_contested(list(found.hits.values()))
+    hits, outdated = without_outdated(wanted.query, current, found.replaced, found.unasked)
     unranked = [hit for hit in hits if "store" not in hit.scores and "coverage" not in hit.scores]
     query = set(tokens(wanted.query))
     for hit in unranked if query else ():
@@ -226,6 +224,21 @@ def choose(wanted: Wanted, found: Found) -> tuple[list[MemoryHit], MemoryReport]
         hits = [hit for hit in hits if "store" in hit.scores or id(hit) in kept]
     counts = {"candidates": len(hits), **Counter(found.left_out.values())}
     return hits, MemoryReport(counts=counts, choices=[*found.choices.values(), *outdated])
+
+
+def without_contested(hits: Sequence[MemoryHit]) -> list[MemoryHit]:
+    """The hits without what a person replaced by approving a fact in its file: until the approval is brought to its
+    end, both are active. Nor is a request to forget, approved so, a memory.
+    """
+    notes = [(hit, hit.record.metadata.get(REVIEW)) for hit in hits if hit.record.role == "memory"]
+    reviewed = [(hit.record.id, note) for hit, note in notes if isinstance(note, dict)]
+    gone = {target for _, note in reviewed for target in _listed(note.get("targets"))}
+    gone |= {id for id, note in reviewed if note.get("event") == "DELETE"}
+    return [hit for hit in hits if hit.record.id not in gone]
+
+
+def _listed(targets: Any) -> Iterable[str]:
+    return targets if isinstance(targets, dict) else ()
 
 
 def without_outdated(

@@ -9,8 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from langgraph.store.base import PutOp
 
 from langmem_plus.records import Decision, Fact, MemoryRecord
-from langmem_plus.remember.decide import retire, strengthen, to_record
-from langmem_plus.remember.simhash import simhash
+from langmem_plus.remember.fact_records import make_record, retire, strengthen, to_record
+from langmem_plus.remember.found import given_alone
+from langmem_plus.remember.review import TURNED_DOWN, Waiting, hold
 from langmem_plus.remember.slots import find_slot
 from langmem_plus.remember.steps import put
 from langmem_plus.text import tokens
@@ -60,7 +61,22 @@ class Ledger:
             if fact is not None:
                 self._link(fact.key, target)
         elif decision.event == "NONE" and fact is not None and target is not None:
-            self._put(strengthen(target, self._new(fact), self._now, by=decision.by))
+            repeat = given_alone(self._new(fact), target)
+            self._put(strengthen(target, repeat, self._now, by=decision.by))
+
+    def hold(self, waiting: Waiting, known: Mapping[str, MemoryRecord], *, rejected: bool = False) -> None:
+        """Store what waits as a pending record, or, once it is rejected, as a tombstone; what it is about stays."""
+        fact, before = waiting.fact, self._records.get(waiting.key)
+        if fact is None and before is not None and before.status == "pending" and not rejected:
+            return  # it was asked before
+        about = {**self._records, **known}
+        if fact is not None:
+            record = self._new(fact)
+        else:
+            target = about[waiting.targets[0]]
+            record = make_record(waiting.key, f"Forget the memory {target.id}.", target, self._now, thread_id=None)
+        record = hold(record, waiting, about)
+        self._put(retire(record, self._now, TURNED_DOWN) if rejected else record)
 
     def _store(self, fact: Fact, target: MemoryRecord | None, decision: Decision) -> None:
         record = self._new(fact)
@@ -82,7 +98,7 @@ class Ledger:
         self._put(record.model_copy(update=update))
 
     def _new(self, fact: Fact) -> MemoryRecord:
-        return to_record(fact, self._turns[fact.source_id], self._now, simhash(fact.text))
+        return to_record(fact, self._turns[fact.source_id], self._now)
 
     def _put(self, record: MemoryRecord) -> None:
         self._records[record.id] = record

@@ -24,16 +24,22 @@ def settle(
         seen: the known records and the turns as they were then, by id.
         current: the records as they are now, the turns among them; what is missing is gone.
     """
-    settled: list[Decision] = []
+    return [kept for kept in settle_each(decisions, seen, current) if kept is not None]
+
+
+def settle_each(
+    decisions: Sequence[Decision], seen: Mapping[str, MemoryRecord], current: Mapping[str, MemoryRecord]
+) -> list[Decision | None]:
+    """What is left of each decision, as `settle`; None for what isn't right any more."""
+    settled: list[Decision | None] = []
     stored: set[str] = set()  # facts that these decisions store, which later ones may speak of
     for decision in decisions:
         fact = decision.fact
         if fact is not None and not waits(current.get(fact.source_id), seen.get(fact.source_id)):
+            settled.append(None)
             continue
         kept = _settled(decision, seen, current, stored)
-        if kept is None:
-            continue
-        if fact is not None and kept.event in ("ADD", "UPDATE"):
+        if kept is not None and fact is not None and kept.event in ("ADD", "UPDATE"):
             stored.add(fact.key)
         settled.append(kept)
     return settled

@@ -258,9 +258,10 @@ def get_records(namespace: Namespace, keys: Iterable[str]) -> Steps[dict[str, Me
 
 def put(namespace: Namespace, record: MemoryRecord) -> PutOp:
     """The write of a record. What was deleted and summaries aren't indexed: no search may find them, only their keys
-    do. A fact that was replaced stays indexed, so that recall can tell that the turn it came from is outdated.
+    do. A fact that was replaced stays indexed, so that recall can tell that the turn it came from is outdated; one that
+    waits for approval is indexed, so that it is found once a person approves it in its file.
     """
-    searchable = record.status in ("active", "superseded") and record.role != "summary"
+    searchable = record.status != "deleted" and record.role != "summary"
     return PutOp(namespace, record.id, record.to_value(), index=None if searchable else False)
 
 

@@ -1,0 +1,240 @@
+"""Carry out what was decided: one batch a namespace, brought to the records as they are now.
+
+Between deciding and writing others may write, people may edit the files, and a person may be asked (`review`). All that
+is needed for the writing stands in a `Decided`, plain enough to be kept in a checkpoint.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from langgraph.store.base import PutOp
+from pydantic import BaseModel, Field
+
+from langmem_plus.records import Decision, Fact, MemoryRecord, MemoryReport
+from langmem_plus.remember.answer import APPROVED, Answer
+from langmem_plus.remember.forgetting import withheld
+from langmem_plus.remember.ledger import Ledger
+from langmem_plus.remember.review import REJECTED, WAITS, Policy, Waiting, find_held, group, note
+from langmem_plus.remember.rewrite import rewrite
+from langmem_plus.remember.settle import settle_each, waits
+from langmem_plus.remember.steps import Namespace, Steps, get_records, list_records, put
+from langmem_plus.remember.traces import exchange_of
+from langmem_plus.services import Services
+
+
+class Writing(BaseModel):
+    """What was decided about one namespace.
+
+    Attributes:
+        namespace: where it is written.
+        turns: the ids of the turns that were worked off.
+        decisions: what is to be done, in order.
+        seen: the records that the decisions are about and the turns, as they were read, by id.
+        witnesses: the ids of the turns through which what is forgotten would come back.
+        asking: the ids of the turns that speak to memory itself.
+        held: the keys of what waits for the owner.
+    """
+
+    namespace: tuple[str, ...]
+    turns: list[str] = Field(default_factory=list)
+    decisions: list[Decision] = Field(default_factory=list)
+    seen: dict[str, MemoryRecord] = Field(default_factory=dict)
+    witnesses: list[str] = Field(default_factory=list)
+    asking: list[str] = Field(default_factory=list)
+    held: list[str] = Field(default_factory=list)
+
+    def hold(self, policy: Policy | None) -> None:
+        """Ask a policy, once, what waits."""
+        self.held = find_held(self.namespace, self.decisions, self.seen, policy)
+
+    @property
+    def waiting(self) -> list[Waiting]:
+        """What waits for the owner."""
+        return group(self.namespace, self.decisions, self.held)
+
+    @property
+    def named(self) -> list[str]:
+        """The ids of the records that the decisions are about, and of the facts that they store."""
+        return [key for each in self.decisions for key in (each.target, each.fact and each.fact.key) if key]
+
+
+class Decided(BaseModel):
+    """All that was decided in a run, the own namespace last: if the writing breaks off, its turns still wait."""
+
+    writings: list[Writing] = Field(default_factory=list)
+    facts: list[Fact] = Field(default_factory=list)
+    warnings: list[str] = Field(default_factory=list)
+
+    @property
+    def turns(self) -> list[MemoryRecord]:
+        """The turns that were worked off, as they were read."""
+        return [writing.seen[turn] for writing in self.writings for turn in writing.turns if turn in writing.seen]
+
+    @property
+    def held(self) -> list[str]:
+        """The keys of all that waits."""
+        return [key for writing in self.writings for key in writing.held]
+
+    def describe(self) -> list[dict[str, Any]]:
+        """What waits, as a person is asked about it."""
+        return [each.describe(writing.seen) for writing in self.writings for each in writing.waiting]
+
+
+@dataclass
+class Done:
+    """What was done: the decisions that hold, what waits or was rejected, and what went wrong."""
+
+    decisions: list[Decision] = field(default_factory=list)
+    left: list[tuple[Decision, str]] = field(default_factory=list)
+    report: MemoryReport = field(default_factory=MemoryReport)
+
+
+def enact_steps(services: Services, decided: Decided, answer: Answer | None = None) -> Steps[Done]:
+    """Write what was decided; what waits becomes pending, unless it is answered.
+
+    Args:
+        services: the settings.
+        decided: what is to be written.
+        answer: what a person said of it; None where nobody was asked.
+    """
+    done = Done(report=MemoryReport(warnings=list(decided.warnings)))
+    if answer is not None and decided.writings:
+        own = decided.writings[-1]
+        current = yield from get_records(own.namespace, own.turns)
+        if own.turns and not any(waits(current.get(turn), own.seen.get(turn)) for turn in own.turns):
+            done.report.notes["review"] = "the turns were worked off, edited or deleted meanwhile; nothing was written"
+            return done
+    for writing in decided.writings:
+        held = writing.waiting
+        replies = (yield from _find_replies(writing, held)) if held else []
+        yield from _Writer(services, writing, held, answer, done).write(replies)
+    return done
+
+
+def _find_replies(writing: Writing, held: Sequence[Waiting]) -> Steps[list[str]]:
+    """The replies to the turns whose facts wait: they may say them, too."""
+    turns = [writing.seen.get(each.fact.source_id) for each in held if each.fact]
+    return (yield from find_replies(writing.namespace, [turn for turn in turns if turn is not None]))
+
+
+def find_replies(namespace: Namespace, turns: Sequence[MemoryRecord]) -> Steps[list[str]]:
+    """The ids of the assistant's replies to some turns."""
+    asked = {exchange_of(turn) for turn in turns} - {None}
+    found: list[str] = []
+    for thread_id in dict.fromkeys(turn.thread_id for turn in turns if turn.thread_id is not None):
+        wanted = {"role": "assistant", "thread_id": thread_id, "status": "active"}
+        replies = yield from list_records(namespace, wanted)
+        found += [reply.id for reply in replies if exchange_of(reply) in asked]
+    return found
+
+
+class _Writer:
+    """Writes one namespace; each try begins with the records as they are."""
+
+    def __init__(
+        self, services: Services, writing: Writing, held: Sequence[Waiting], answer: Answer | None, done: Done
+    ) -> None:
+        self.services = services
+        self.writing = writing
+        self.held = held
+        self.answer = answer
+        self.done = done
+        self.decisions: list[Decision] = []
+        self.left: list[tuple[Decision, str]] = []
+        self.warnings: list[str] = []
+
+    def write(self, replies: Sequence[str]) -> Steps[None]:
+        """Write, and tell what was done."""
+        writing = self.writing
+        keys = [*writing.turns, *writing.named, *(each.key for each in self.held), *writing.witnesses, *replies]
+
+        def change(current: dict[str, MemoryRecord]) -> list[PutOp]:
+            return self._change(current, replies)
+
+        yield from rewrite(writing.namespace, keys, change)
+        self.done.decisions = [*self.decisions, *self.done.decisions]  # the own namespace's, written last, come first
+        self.done.left += self.left
+        self.done.report.warnings += self.warnings
+
+    def _change(self, current: dict[str, MemoryRecord], replies: Sequence[str]) -> list[PutOp]:
+        writing, now = self.writing, self.services.clock()
+        waiting = {turn: current[turn] for turn in writing.turns if waits(current.get(turn), writing.seen.get(turn))}
+        ledger = Ledger(waiting, now)
+        ledger.learn(record for record in current.values() if record.role == "memory")
+        noted = self._apply(ledger, current, waiting)
+        turns = {id: turn.model_copy(update={"extracted": True, "updated_at": now}) for id, turn in waiting.items()}
+        forgets = any(decision.event == "DELETE" and decision.fact is None for decision in self.decisions)
+        hidden = [*writing.asking, *(writing.witnesses if forgets else ())]
+        turns |= withheld({**current, **turns}, hidden)
+        for key, (source, state) in noted.items():
+            about = exchange_of(turns[source])
+            for id in (source, *(each for each in replies if about and exchange_of(current[each]) == about)):
+                turns[id] = note(turns.get(id) or current[id], key, state)
+        return [*ledger.puts(writing.namespace), *(put(writing.namespace, turn) for turn in turns.values())]
+
+    def _apply(
+        self, ledger: Ledger, current: Mapping[str, MemoryRecord], turns: Mapping[str, MemoryRecord]
+    ) -> dict[str, tuple[str, str]]:
+        """Bring the ledger to what was decided; gives the facts that wait or were rejected, with their turns."""
+        writing = self.writing
+        self.decisions, self.left, self.warnings = [], [], []
+        kept = settle_each(writing.decisions, writing.seen, current)
+        group = {id(decision): each for each in self.held for decision in each.decisions}
+        verdicts = self._judge({id(each): left for each, left in zip(writing.decisions, kept, strict=True)}, turns)
+        noted: dict[str, tuple[str, str]] = {}
+        for decision, settled in zip(writing.decisions, kept, strict=True):
+            each = group.get(id(decision))
+            verdict = APPROVED if each is None else verdicts[each.key]
+            if verdict == APPROVED:
+                if settled is not None:
+                    ledger.apply(settled)
+                    self.decisions.append(settled)
+                continue
+            if each is None or (decision.fact is not None and decision.fact.source_id not in turns):
+                continue  # its turn is gone, or worked off by somebody else
+            if decision is each.decisions[0]:
+                ledger.hold(each, writing.seen, rejected=verdict == REJECTED)
+                if each.fact is not None:
+                    noted[each.key] = (each.fact.source_id, verdict)
+            elif decision.event == "NONE" and verdict == WAITS:
+                ledger.apply(decision)
+            self.left.append((decision, verdict))
+        return noted
+
+    def _judge(self, left: Mapping[int, Decision | None], turns: Mapping[str, MemoryRecord]) -> dict[str, str]:
+        """What becomes of each thing that waits; what was approved and isn't right any more goes on waiting.
+
+        Args:
+            left: what is left of each decision now, by the decision's identity.
+            turns: the turns that still wait.
+        """
+        verdicts: dict[str, str] = {}
+        for each in self.held:
+            verdict = self.answer.of(each.key) if self.answer else WAITS
+            first, now = each.decisions[0], left[id(each.decisions[0])]
+            lives = each.fact is None or each.fact.source_id in turns
+            # It builds on something that isn't approved.
+            loose = any(verdicts.get(target, APPROVED) != APPROVED for target in each.targets)
+            if verdict == APPROVED and lives and (loose or now is None or now.event != first.event):
+                verdict = WAITS
+                self.warnings.append(
+                    f"memory {each.key} was approved, but what it would replace has changed meanwhile: it waits as a "
+                    "pending record; approve it anew, or reject it"
+                )
+            verdicts[each.key] = verdict
+        return verdicts
+
+
+def describe(decision: Decision) -> dict[str, Any]:
+    """A decision for the report: what, about which text, which record, why, and who decided."""
+    return {
+        "event": decision.event,
+        "text": decision.fact.text if decision.fact else None,
+        "id": decision.fact.key if decision.fact else None,
+        "target": decision.target,
+        "reason": decision.reason,
+        "by": decision.by,
+    }

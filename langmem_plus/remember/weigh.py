@@ -1,0 +1,209 @@
+"""Weigh new facts against what is known: near-duplicates, what is like them, what is to be forgotten. Writes nothing.
+
+Near-duplicates are found before any model is asked; the rest is compared with its neighbours by the model, or by rules
+without one. What a person approved by hand, and is met here, is brought to its end first.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+
+from langmem_plus.errors import ConfigError
+from langmem_plus.prompts import Changes, ask_to_forget, render_reconciliation
+from langmem_plus.records import Decision, Fact, MemoryRecord, Scope
+from langmem_plus.remember.approve import finish_steps
+from langmem_plus.remember.decide import (
+    FORGET,
+    Verdict,
+    add_all,
+    decide_by_answer,
+    decide_by_rules,
+    decide_forgetting,
+    find_repeats,
+    is_request,
+)
+from langmem_plus.remember.draft import Draft, Proposal, decide_by_proposal
+from langmem_plus.remember.enact import Decided, Writing
+from langmem_plus.remember.forgetting import find_forgotten, find_witnesses
+from langmem_plus.remember.ledger import Ledger, nearest
+from langmem_plus.remember.neighbours import KNOWN, alive, find_neighbours, neighbour_count
+from langmem_plus.remember.settle import waits
+from langmem_plus.remember.statements import asks_not_to_keep
+from langmem_plus.remember.steps import Ask, Namespace, Steps, get_records, list_records
+from langmem_plus.services import Services
+from langmem_plus.speakers import by_speaker, name_of
+
+logger = logging.getLogger(__name__)
+
+
+def decide_turn(
+    facts: Sequence[Fact],
+    ids: Sequence[str],
+    ledger: Ledger,
+    services: Services,
+    proposal: Proposal | None = None,
+) -> Steps[Verdict]:
+    """Decide about the facts of one turn, each step over what the ones before it left; the decisions in the order in
+    which they are to be done.
+
+    Args:
+        facts: the turn's facts.
+        ids: the known records that are most like them.
+        ledger: what is known, and what this run decided already.
+        services: the settings and the model.
+        proposal: what a model proposed together with the facts, so that it isn't asked again.
+    """
+    repeats, rest = find_repeats(facts, ledger.active(ids), services.config.simhash_distance)
+    verdict = Verdict()
+    if not services.config.neighbourhood:
+        ids = ()  # what was looked up is there to find repeats alone
+    if services.model is None or not rest:
+        for fact in rest:
+            known = ledger.active([*ids, *(record.id for record in ledger.added())])
+            decisions = decide_by_rules([fact], known)
+            verdict.decisions += decisions
+            _apply(ledger, decisions)
+        _apply(ledger, repeats)
+        return Verdict([*verdict.decisions, *repeats])
+    open_facts = []
+    for fact in rest:
+        decisions = decide_forgetting(fact, ledger.active(ids)) if is_request(fact) else []
+        if any(decision.event == "DELETE" for decision in decisions):
+            verdict.decisions += decisions
+            _apply(ledger, decisions)
+        else:
+            open_facts.append(fact)
+    if proposal is None:
+        asked = yield from _ask(open_facts, ledger.active(ids), services)
+    else:
+        shown = [record.id for record in proposal.shown]
+        others = ledger.active(each for each in ids if each not in shown)
+        asked = decide_by_proposal(open_facts, proposal, ledger.active(shown), others)
+    _apply(ledger, [*asked.decisions, *repeats])
+    return Verdict([*verdict.decisions, *asked.decisions, *repeats], asked.warnings)
+
+
+def _ask(facts: Sequence[Fact], known: Sequence[MemoryRecord], services: Services) -> Steps[Verdict]:
+    """Let the model decide; where nothing is known there is nothing to ask, and where it fails everything is added."""
+    if not known or not facts:
+        return Verdict(add_all(facts, "nothing is known about it"))
+    try:
+        texts = [ask_to_forget(fact.text) if is_request(fact) else fact.text for fact in facts]
+        answer = yield Ask(render_reconciliation(texts, known), Changes)
+    except ConfigError:
+        raise
+    except Exception as error:  # noqa: BLE001 - a model or a network that fails must not lose a fact
+        logger.warning("memory: the model can't reconcile, so %d facts are added: %s", len(facts), error)
+        reason = f"the model failed: {type(error).__name__}: {error}"
+        return Verdict(add_all(facts, reason, "fallback"), [f"reconciliation added everything: {reason}"])
+    return decide_by_answer(facts, known, answer)
+
+
+def _apply(ledger: Ledger, decisions: Sequence[Decision]) -> None:
+    for decision in decisions:
+        ledger.apply(decision)
+
+
+def weigh_steps(
+    services: Services, scope: Scope, turns: Sequence[MemoryRecord], facts: Sequence[Fact], draft: Draft | None = None
+) -> Steps[Decided]:
+    """Decide about the facts of some turns, and what of it waits for the owner; nothing is written.
+
+    Args:
+        services: the settings, the model and the review policy.
+        scope: whose memory.
+        turns: the turns that were read.
+        facts: what was drawn out of them.
+        draft: what the model proposed together with the facts; None asks it.
+    """
+    namespace, draft = scope.namespace, draft or Draft()
+    result = Decided(facts=list(facts))
+    stored = yield from get_records(namespace, [*(turn.id for turn in turns), *(fact.key for fact in facts)])
+    # A turn that was deleted, edited or worked off by somebody else in the meantime has nothing to give.
+    waiting = {turn.id: stored[turn.id] for turn in turns if waits(stored.get(turn.id), turn)}
+    fresh = [fact for fact in facts if fact.source_id in waiting and (is_request(fact) or fact.key not in stored)]
+    neighbours = yield from find_neighbours(namespace, fresh, services)
+    if (yield from finish_steps(services, namespace, [each for near in neighbours.values() for each in near])):
+        neighbours = yield from find_neighbours(namespace, fresh, services)
+    requests = [fact for fact in fresh if is_request(fact)]
+    yield from _find_concerned(namespace, requests, neighbours, services)
+    ledger = Ledger(waiting, services.clock())
+    decisions: list[Decision] = []
+    for turn in waiting:
+        mine = [fact for fact in fresh if fact.source_id == turn]
+        proposal = draft.proposals.get(turn)
+        # First as the model saw them: what was changed since is found when the decisions are written.
+        ids = ledger.learn(proposal.shown) if proposal else []
+        ids += [each for fact in mine for each in ledger.learn(neighbours.get(fact.key, ()))]
+        count = neighbour_count(services)
+        earlier = [each for fact in mine for each in nearest(fact.text, by_speaker(ledger.added(), fact), count)]
+        ids += [record.id for record in earlier]
+        verdict = yield from decide_turn(mine, ids, ledger, services, proposal)
+        decisions += verdict.decisions
+        result.warnings += verdict.warnings
+    seen = {record.id: record for records in neighbours.values() for record in records}
+    shown = (record for proposal in draft.proposals.values() for record in proposal.shown)
+    seen |= {record.id: record for record in shown}
+    # Who asks to forget, or not to keep, speaks to memory: that is nothing to recall.
+    asking = [fact.source_id for fact in requests]
+    asking += [turn.id for turn in waiting.values() if asks_not_to_keep(turn.text)]
+    witnesses = yield from find_witnesses(namespace, decisions, fresh, seen.values())
+    seen |= waiting
+    for other in scope.namespaces if requests else ():
+        if other != namespace and (elsewhere := (yield from _forget_in(other, requests, services))):
+            result.writings.append(elsewhere)
+    result.writings.append(
+        Writing(
+            namespace=namespace,
+            turns=list(waiting),
+            decisions=decisions,
+            seen=_about(decisions, seen, waiting),
+            witnesses=witnesses,
+            asking=asking,
+        )
+    )
+    for writing in result.writings:
+        writing.hold(services.review)
+    return result
+
+
+def _about(
+    decisions: Sequence[Decision], seen: Mapping[str, MemoryRecord], turns: Mapping[str, MemoryRecord] | None = None
+) -> dict[str, MemoryRecord]:
+    """The records that decisions are about, and the turns."""
+    targets = {decision.target for decision in decisions}
+    return {**{id: record for id, record in seen.items() if id in targets}, **(turns or {})}
+
+
+def _find_concerned(
+    namespace: Namespace, requests: Sequence[Fact], found: dict[str, list[MemoryRecord]], services: Services
+) -> Steps[None]:
+    """Add all records that requests to forget can mean to those that were found by likeness in words."""
+    if not requests:
+        return
+    listed = yield from list_records(namespace, KNOWN)
+    everything = alive(listed, services.clock())
+    for request in requests:
+        near = found.setdefault(request.key, [])
+        ids = {record.id for record in near}
+        text = str(request.metadata[FORGET])
+        asker = name_of(request)
+        near += [each for each in everything if each.id not in ids and find_forgotten(text, [each], asker)[0]]
+
+
+def _forget_in(namespace: Namespace, requests: Sequence[Fact], services: Services) -> Steps[Writing | None]:
+    """What was asked to forget in another namespace that recall searches too, by rules; None where nothing is meant."""
+    known = yield from find_neighbours(namespace, requests, services)
+    yield from _find_concerned(namespace, requests, known, services)
+    decisions = [
+        decision
+        for request in requests
+        for decision in decide_forgetting(request, known[request.key])
+        if decision.event == "DELETE"
+    ]
+    if not decisions:
+        return None
+    seen = {record.id: record for records in known.values() for record in records}
+    witnesses = yield from find_witnesses(namespace, decisions, requests, seen.values())
+    return Writing(namespace=namespace, decisions=decisions, seen=_about(decisions, seen), witnesses=witnesses)

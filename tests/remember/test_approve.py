@@ -1,0 +1,281 @@
+"""Answers to what waits: once, whoever comes first, and never over a memory that has changed since."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import pytest
+
+from langmem_plus.errors import ConflictError, NotFoundError
+from langmem_plus.recall import recall
+from langmem_plus.records import REVIEW, MemoryRecord
+from langmem_plus.remember.approve import approve_steps, pending_steps, reject_steps
+from langmem_plus.remember.review import TURNED_DOWN, make_policy
+from langmem_plus.remember.steps import Batch, get_records, put, run_steps
+from langmem_plus.remember.summarize import summarize
+
+
+class Desk:
+    """Answers for a person."""
+
+    def __init__(self, person: Any) -> None:
+        self.person = person
+
+    def run(self, steps: Any) -> Any:
+        """Run steps over the person's store."""
+        return run_steps(steps, self.person.services, self.person.store)
+
+    @property
+    def pending(self) -> list[MemoryRecord]:
+        """What waits."""
+        return self.run(pending_steps(self.person.services, self.person.scope))
+
+    def approve(self, id: str, **options: Any) -> MemoryRecord:
+        """Approve."""
+        return self.run(approve_steps(self.person.services, self.person.scope, id, **options))
+
+    def reject(self, id: str) -> MemoryRecord:
+        """Reject."""
+        return self.run(reject_steps(self.person.services, self.person.scope, id))
+
+    def get(self, id: str) -> MemoryRecord:
+        """A record, whatever its status."""
+        return self.run(get_records(self.person.scope.namespace, [id]))[id]
+
+    def edit(self, record: MemoryRecord, **changes: Any) -> MemoryRecord:
+        """Change a record behind everybody's back."""
+        edited = record.model_copy(update=changes)
+        self.person.store.batch([put(self.person.scope.namespace, edited)])
+        return edited
+
+
+@pytest.fixture
+def desk(person: Any) -> Desk:
+    """A person who lives in Paris, and for whom Lyon waits."""
+    ann = person()
+    ann.say("I live in Paris.")
+    ann.services = dataclasses.replace(ann.services, review=make_policy("conflicts", None))
+    ann.say("I live in Lyon now.")
+    return Desk(ann)
+
+
+def test_an_approval_replaces_what_it_said_it_would(desk: Desk) -> None:
+    """As the decision would have; the turns are recalled again."""
+    (waiting,) = desk.pending
+    approved = desk.approve(waiting.id[:8])
+    (paris,) = desk.person.records(status="superseded")
+    assert (approved.status, approved.replaces, paris.replaced_by) == ("active", [paris.id], approved.id)
+    assert desk.person.texts() == ["I live in Lyon now."]
+    assert REVIEW not in approved.metadata
+    assert not any(REVIEW in turn.metadata for role in ("user", "assistant") for turn in desk.person.records(role))
+    assert desk.pending == []
+
+
+def test_a_rejection_leaves_what_is_known(desk: Desk) -> None:
+    """A tombstone stays; the turn that says it isn't recalled, and summaries lose it."""
+    summarize(desk.person.services, desk.person.scope)
+    (waiting,) = desk.pending
+    left = desk.reject(waiting.id)
+    assert (left.status, left.metadata["reason"]) == ("deleted", TURNED_DOWN)
+    assert desk.person.texts() == ["I live in Paris."]
+    assert not any("Lyon" in text for text in desk.person.texts("summary"))
+    found = recall(desk.person.services, desk.person.scope, "where do I live")[0]
+    assert found
+    assert not any("Lyon" in hit.text for hit in found)
+
+
+def test_the_first_answer_holds(desk: Desk) -> None:
+    """The same again changes nothing, the other one is refused with a way out."""
+    (waiting,) = desk.pending
+    approved = desk.approve(waiting.id)
+    assert desk.approve(waiting.id) == approved == desk.get(waiting.id)
+    with pytest.raises(ConflictError, match="`forget`"):
+        desk.reject(waiting.id)
+
+
+def test_what_was_rejected_cant_be_approved(desk: Desk) -> None:
+    """It has to be said anew."""
+    (waiting,) = desk.pending
+    left = desk.reject(waiting.id)
+    assert desk.reject(waiting.id) == left
+    with pytest.raises(ConflictError, match="anew"):
+        desk.approve(waiting.id)
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"text": "I live in Paris, France."}, "was edited"),
+        ({"pinned": True}, "is pinned"),
+        ({"status": "deleted"}, "forgotten or erased"),
+        ({"status": "superseded", "replaced_by": "another"}, "replaced by another"),
+    ],
+)
+def test_a_target_that_changed_is_named_and_nothing_is_written(desk: Desk, change: dict[str, Any], why: str) -> None:
+    """Both can be kept; then the changed one stays as it is."""
+    (paris,), (waiting,) = desk.person.records(), desk.pending
+    changed = desk.edit(paris, **change)
+    with pytest.raises(ConflictError, match=rf"{why}.*beside=True"):
+        desk.approve(waiting.id)
+    assert desk.get(waiting.id) == waiting
+    assert desk.approve(waiting.id, beside=True).status == "active"
+    assert desk.get(paris.id) == changed
+
+
+def test_a_target_that_was_erased_is_named(desk: Desk) -> None:
+    """There is nothing left to replace."""
+    (paris,), (waiting,) = desk.person.records(), desk.pending
+    desk.person.store.delete(desk.person.scope.namespace, paris.id)
+    with pytest.raises(ConflictError, match="forgotten or erased"):
+        desk.approve(waiting.id)
+    assert desk.approve(waiting.id, beside=True).replaces == []
+
+
+def test_other_changes_of_the_target_dont_matter(desk: Desk) -> None:
+    """A repetition, a tag."""
+    (paris,), (waiting,) = desk.person.records(), desk.pending
+    desk.edit(paris, repeat_count=3, tags=["home"], manually_saved=True)
+    assert desk.approve(waiting.id).manually_saved
+    assert desk.get(paris.id).status == "superseded"
+
+
+def test_what_is_known_by_now_is_strengthened(desk: Desk) -> None:
+    """Said twice while it waited: one record, and both approvals are quiet."""
+    desk.person.say("I live in Lyon now!")
+    first, second = desk.pending
+    kept = desk.approve(first.id)
+    assert desk.approve(second.id).id == kept.id
+    assert desk.person.texts() == [kept.text]
+    assert desk.get(kept.id).repeat_count == 1
+    assert desk.approve(second.id).status == "superseded"
+    assert desk.pending == []
+
+
+def test_a_chain_is_approved_from_its_end(desk: Desk) -> None:
+    """The last move replaces all before it, those that wait too; they have nothing to say any more."""
+    desk.person.tell("I live in Rome now.")
+    desk.person.tell("I live in Oslo now.")
+    desk.person.work()
+    by_text = {record.text: record for record in desk.pending}
+    rome, oslo = by_text["I live in Rome now."], by_text["I live in Oslo now."]
+    desk.approve(oslo.id)
+    assert desk.person.texts() == ["I live in Oslo now."]
+    assert desk.get(rome.id).replaced_by == oslo.id
+    with pytest.raises(ConflictError, match="nothing to approve"):
+        desk.approve(rome.id)
+    assert [record.text for record in desk.pending] == ["I live in Lyon now."]
+
+
+def test_a_chain_is_approved_from_its_beginning(desk: Desk) -> None:
+    """One after the other, or the first one rejected."""
+    desk.person.tell("I live in Rome now.")
+    desk.person.tell("I live in Oslo now.")
+    desk.person.work()
+    by_text = {record.text: record for record in desk.pending}
+    desk.reject(by_text["I live in Rome now."].id)
+    desk.approve(by_text["I live in Oslo now."].id)
+    assert desk.person.texts() == ["I live in Oslo now."]
+
+
+def test_a_request_to_forget_is_carried_out_once_it_is_approved(person: Any) -> None:
+    """Its target is forgotten, with the turns that say it; rejected, everything stays."""
+    ann = person()
+    ann.say("I own a boat.")
+    ann.say("I own a car.")
+    ann.services = dataclasses.replace(ann.services, review=make_policy("all", None))
+    ann.say("Forget that I own a boat.")
+    ann.say("Forget that I own a car.")
+    desk = Desk(ann)
+    boat, car = desk.pending
+    assert desk.approve(boat.id).status == "deleted"
+    assert desk.approve(boat.id).status == "deleted"
+    desk.reject(car.id)
+    assert ann.texts() == ["I own a car."]
+    found = [hit.text for hit in recall(ann.services, ann.scope, "do I own a boat or a car")[0]]
+    assert not any("boat" in text for text in found)
+    assert any("car" in text for text in found)
+
+
+def test_a_request_to_forget_what_changed_says_how(person: Any) -> None:
+    """Pinned or edited since; what is gone already is no obstacle."""
+    ann = person()
+    ann.say("I own a boat.")
+    ann.services = dataclasses.replace(ann.services, review=make_policy("all", None))
+    ann.say("Forget that I own a boat.")
+    desk = Desk(ann)
+    (waiting,), (boat,) = desk.pending, ann.records()
+    desk.edit(boat, pinned=True)
+    with pytest.raises(ConflictError, match="unpin it first"):
+        desk.approve(waiting.id)
+    desk.edit(boat, status="deleted")
+    assert desk.approve(waiting.id).status == "deleted"
+
+
+def test_an_approval_by_hand_counts_and_loses_no_replacement(desk: Desk) -> None:
+    """The record is set active: recall has it instead of its target at once, and the next look finishes the rest."""
+    (waiting,) = desk.pending
+    desk.edit(waiting, status="active")
+    hits = recall(desk.person.services, desk.person.scope, "where do I live")[0]
+    assert [hit.text for hit in hits if hit.record.role == "memory"] == ["I live in Lyon now."]
+    assert desk.pending == []
+    assert desk.person.texts() == ["I live in Lyon now."]
+    assert desk.person.texts(status="superseded") == ["I live in Paris."]
+    assert not any(REVIEW in turn.metadata for turn in desk.person.records("user"))
+
+
+def test_an_approval_by_hand_is_finished_when_something_like_it_is_said(desk: Desk) -> None:
+    """A conversation is enough; what was pinned meanwhile stays."""
+    (waiting,) = desk.pending
+    desk.edit(waiting, status="active")
+    desk.person.say("I live in Lyon now!")
+    assert desk.person.texts() == ["I live in Lyon now."]
+    assert desk.get(waiting.id).repeat_count == 1
+
+
+def test_a_request_to_forget_that_is_set_active_is_carried_out(person: Any) -> None:
+    """It is never a memory."""
+    ann = person()
+    ann.say("I own a boat.")
+    ann.services = dataclasses.replace(ann.services, review=make_policy("all", None))
+    ann.say("Forget that I own a boat.")
+    desk = Desk(ann)
+    desk.edit(desk.pending[0], status="active")
+    hits = recall(ann.services, ann.scope, "forget the memory of a boat")[0]
+    assert not [hit for hit in hits if hit.record.role == "memory"]
+    assert desk.pending == []
+    assert ann.texts() == []
+
+
+def test_what_was_never_there_or_begins_alike_is_refused(desk: Desk) -> None:
+    """By its name, with the way to find the right one."""
+    for id in ("nothing", ""):
+        with pytest.raises(NotFoundError, match="`pending` lists it"):
+            desk.approve(id)
+    desk.person.say("I live in Rome now.")
+    ids = [record.id for record in desk.pending]
+    if ids[0][0] == ids[1][0]:
+        with pytest.raises(NotFoundError, match="give more"):
+            desk.reject(ids[0][0])
+
+
+def test_two_who_answer_at_once_come_to_one_result(desk: Desk) -> None:
+    """The second one's batch isn't written: it is read again, and finds the answer."""
+    (waiting,) = desk.pending
+    slow = approve_steps(desk.person.services, desk.person.scope, waiting.id)
+    request, answered = next(slow), False
+    store = desk.person.store
+    with pytest.raises((StopIteration, ConflictError)) as end:
+        while True:
+            if not isinstance(request, Batch) and not answered:  # the write
+                answered = True
+                desk.reject(waiting.id)
+            if isinstance(request, Batch):
+                result: Any = store.batch(request.ops)
+            else:
+                exchange = getattr(store, "exchange", None)
+                result = exchange(request.namespace, request.expected, request.ops) if exchange else None
+            request = slow.send(result)
+    assert answered
+    assert isinstance(end.value, ConflictError)
+    assert desk.person.texts() == ["I live in Paris."]
