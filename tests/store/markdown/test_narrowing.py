@@ -106,14 +106,15 @@ def test_a_recall_finds_what_fusion_ranks_too_low(tmp_path: Any, record: Any, ns
     monkeypatch.setattr(narrowing, "LOOKED_AT", 30)
     config = MemoryConfig(embed_in_background=False, versioning=False, start_watcher=False, dense_weight=0.0)
     with MarkdownStore(tmp_path / "memory", config=config) as store:
-        for n in range(24):
-            store.put(ns, f"k{n}", record(f"k{n}", f"The weather report number {n} says where the trip may go."))
         store.put(ns, "gold", record("gold", "My veterinarian is Dr. Osei, who treats our parrot."))
-        op = SearchOp(ns, query="which vet sees the bird before the trip?", limit=3)
+        for n in range(24):
+            where = "trip" if n % 8 == 0 else "parade"
+            store.put(ns, f"k{n}", record(f"k{n}", f"The weather report number {n} says where the {where} may go."))
+        op = SearchOp(ns, query="which vet sees the bird before the trip?", limit=5)
         (chosen,) = store.batch([store.exactly(op, narrowed=True)])
         (plain,), (whole,) = store.batch([op]), store.batch([op._replace(limit=25)])
         assert "gold" in [item.key for item in chosen]
         assert "gold" not in [item.key for item in plain]
-        assert len(chosen) == len(plain) == 3
+        assert len(chosen) == len(plain) == 5
         assert {item.key: item.score for item in chosen}.items() <= {item.key: item.score for item in whole}.items()
         assert ask_for_order(local_token_encoder(), op.query or "") is not None
