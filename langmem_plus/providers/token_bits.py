@@ -28,6 +28,7 @@ from langmem_plus.providers.embeddings import find_local
 from langmem_plus.providers.minilm import DATA, MAX_TOKENS, FloatArray, LocalEmbeddings, TokenVectors
 from langmem_plus.providers.recent import Recent
 from langmem_plus.text import SENTENCE
+from langmem_plus.tokens import encodable
 
 Bits = NDArray[np.uint8]
 
@@ -49,6 +50,7 @@ _AT_ONCE = 128  # texts whose token vectors are held at a time, up to 50 MB
 TEXT_SHARE = 0.6
 # "Ann: I moved." says who speaks, which isn't what the sentence says.
 _SPEAKER = re.compile(r"[^\n:.!?]{1,40}: ")
+_BLANK = re.compile(r"\s*")
 
 
 @dataclass(frozen=True)
@@ -143,10 +145,11 @@ class TokenEncoder(Embeddings):
 
     def known(self, text: str) -> TextBits | None:
         """A text's bits, where it was read lately."""
-        return self._texts.get(text)
+        return self._texts.get(encodable(text))
 
     def read(self, texts: Sequence[str]) -> list[TextBits]:
         """The bits of some texts, in their order."""
+        texts = list(map(encodable, texts))  # as an embedder is given them
         missing = [text for text in dict.fromkeys(texts) if self._texts.get(text) is None]
         made = dict(zip(missing, self._read(missing)[1], strict=True))
         return [made.get(text) or self._texts.get(text) or self._read([text])[1][0] for text in texts]
@@ -188,7 +191,7 @@ class TokenEncoder(Embeddings):
         vectors: list[FloatArray] = []
         tokens: list[list[Bits]] = [[] for _ in texts]
         sentences: list[list[FloatArray]] = [[] for _ in texts]
-        todo = [(place, 0) for place in range(len(texts))]
+        todo = [(place, _begin(text, 0)) for place, text in enumerate(texts)]
         for _ in range(PIECES):
             parts = [texts[place][start : start + _PIECE] for place, start in todo]
             read = self.embeddings.read_tokens(parts) if parts else []
@@ -199,7 +202,8 @@ class TokenEncoder(Embeddings):
                 stored = (self.table.rarity[piece.ids] > STORED_RARITY) & (piece.spans[:, 0] < end)
                 tokens[place].append(np.packbits(piece.tokens[stored] > self.table.mean, axis=1))
                 sentences[place] += [beyond(mean_of(piece, part), vectors[place]) for part in found]
-                further += [(place, start + end)] if texts[place][start + end : start + end + _PIECE].strip() else []
+                begin = _begin(texts[place], start + end)
+                further += [(place, begin)] if begin < len(texts[place]) else []
             todo = further
         bits = []
         for place, text in enumerate(texts):
@@ -207,6 +211,12 @@ class TokenEncoder(Embeddings):
             bits.append(TextBits(np.concatenate(tokens[place]), np.packbits(said > self.table.beyond_mean, axis=1)))
             self._texts.put(text, bits[-1])
         return vectors, bits
+
+
+def _begin(text: str, start: int) -> int:
+    """Where the next piece begins: what is blank isn't read."""
+    found = _BLANK.match(text, start)
+    return found.end() if found else start
 
 
 def split(text: str, read: TokenVectors) -> tuple[list[slice], int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Callable
 from typing import Any
@@ -12,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from langmem_plus.config import MemoryConfig
+from langmem_plus.providers.minilm import DATA
 from langmem_plus.providers.token_bits import (
     PIECES,
     SENTENCES,
@@ -105,7 +107,7 @@ def test_long_texts_are_read_to_their_end(make_letters: Callable[[], Any], text:
     assert 1 <= len(bits.sentences) <= SENTENCES
     assert len(model.read) <= PIECES
     if len(model.read) < PIECES:
-        assert len(bits.tokens) + len(text) - len(text.rstrip()) >= len(text)
+        assert len(bits.tokens) >= len("".join(text.split()))
 
 
 def test_what_lies_behind_the_models_sight_is_found(encoder: TokenEncoder) -> None:
@@ -224,3 +226,19 @@ def test_a_forked_child_can_go_on(encoder: TokenEncoder) -> None:
     for lock in locks:
         lock.release()
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_what_bits_are_and_their_name_change_together(encoder: TokenEncoder) -> None:
+    """Stores hold bits of older versions under the name: where this fails, give the bits another one."""
+    read = encoder.read(["Ann: lyn. rex? bcd xyz! " * 40, "lyon", "", " \n lyn"])
+    data = [(DATA / name).read_bytes() for name in ("rarity.npy", "means.npy")]
+    told = hashlib.sha256(b"".join([*(bits.to_bytes() for bits in read), *data])).hexdigest()[:16]
+    assert (encoder.model_id, told) == ("letters:bits1", "fc1c5881ff3f706c")
+
+
+def test_half_a_character_and_blanks_are_read_as_an_embedder_reads_them(encoder: TokenEncoder) -> None:
+    """What is known of a text doesn't depend on how it came here."""
+    encoder.embed_documents(["lyn?"])
+    assert encoder.known("lyn\ud800") is not None
+    read, ends = encoder.read([" " * 20_000 + "lyn" + "\n" * 20_000 + "rx", "lynrx"])
+    assert np.array_equal(read.tokens[[0, 1, 2, -2, -1]], ends.tokens)

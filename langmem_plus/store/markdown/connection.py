@@ -22,6 +22,8 @@ REMEMBERED_DROPS = 10_000
 # Beside an index that holds, or held, something that expires.
 MORTALS = "-mortals"
 _CHUNK = 500
+_BUSY_SECONDS = 30.0  # that another writer is waited for
+_HINT_SECONDS = 0.05  # the same, for what can be written later
 _CACHE = 512  # kilobytes of pages that each of a namespace's databases keeps in memory
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS items(
@@ -111,7 +113,7 @@ class Connection:
         self.in_memory = path is None
         self._path = path
         self.db = sqlite3.connect(
-            path or ":memory:", timeout=30, isolation_level=None, check_same_thread=False, uri=True
+            path or ":memory:", timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False, uri=True
         )
         files = [] if path is None else [path]
         try:
@@ -212,13 +214,22 @@ class Connection:
             yield
 
     @contextlib.contextmanager
-    def writing_vectors(self) -> Iterator[None]:
-        """One write transaction on the vectors, which waits for no other one on the index. What it reads of the index
-        stands there once it holds the vectors, so that nothing is kept of what an erasure has taken.
+    def writing_vectors(self, *, patient: bool = True) -> Iterator[None]:
+        """One write transaction on the vectors, which waits for no other one on the index; with ``patient`` off, hardly
+        for another one on the vectors either. What it reads of the index stands there once it holds the vectors, so
+        that nothing is kept of what an erasure has taken.
         """
-        with self._transaction():
+        with contextlib.nullcontext() if patient else self._waiting(_HINT_SECONDS), self._transaction():
             self.db.execute("DELETE FROM paid.bits WHERE 0")  # nothing goes, but the lock is taken
             yield
+
+    @contextlib.contextmanager
+    def _waiting(self, seconds: float) -> Iterator[None]:
+        self.db.execute(f"PRAGMA busy_timeout={seconds * 1000:.0f}")
+        try:
+            yield
+        finally:
+            self.db.execute(f"PRAGMA busy_timeout={_BUSY_SECONDS * 1000:.0f}")
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[None]:

@@ -217,7 +217,8 @@ class _InUseError(Exception):
 def _clean_databases(layout: Layout, room: OpenNamespace, receipt: EraseReceipt) -> None:
     """Leave index and vectors without the bytes of what is gone; where that can't be, leave nothing of them."""
     try:
-        receipt.count("vector", room.use(lambda index: _clean(layout, room, index)))
+        for what, count in room.use(lambda index: _clean(layout, room, index)).items():
+            receipt.count(what, count)
     except (StoreError, OSError, _InUseError) as error:
         logger.warning("the index of %s can't be cleaned (%s), so it is built anew", room.namespace, error)
         discard(room, receipt)
@@ -226,7 +227,7 @@ def _clean_databases(layout: Layout, room: OpenNamespace, receipt: EraseReceipt)
             discard(room, receipt)
 
 
-def _clean(layout: Layout, room: OpenNamespace, index: Index) -> int:
+def _clean(layout: Layout, room: OpenNamespace, index: Index) -> dict[str, int]:
     db = index.db
     db.execute("PRAGMA secure_delete=ON")
     room.follow(index)
@@ -234,15 +235,15 @@ def _clean(layout: Layout, room: OpenNamespace, index: Index) -> int:
         pending.align(layout, room.namespace, index.pending())
     with index.writing_vectors():
         orphans = "DELETE FROM paid.{} WHERE hash NOT IN (SELECT hash FROM main.chunks)"
-        vectors = db.execute(orphans.format("vectors")).rowcount
-        db.execute(orphans.format("bits"))
+        of = {"vector": "vectors", "token bits": "bits"}
+        counts = {what: max(db.execute(orphans.format(table)).rowcount, 0) for what, table in of.items()}
     for table in ("words", "windows"):
         db.execute(f"INSERT INTO {table}({table}) VALUES('optimize')")
     for schema in ("main", "paid"):
         db.execute(f"VACUUM {schema}")
         if db.execute(f"PRAGMA {schema}.wal_checkpoint(TRUNCATE)").fetchone()[0]:
             raise _InUseError(f"another process is reading {schema}")
-    return max(vectors, 0)
+    return counts
 
 
 def discard(room: OpenNamespace, receipt: EraseReceipt) -> None:

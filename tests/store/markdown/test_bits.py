@@ -16,8 +16,12 @@ from langmem_plus import MemoryClient
 from langmem_plus.config import MemoryConfig
 from langmem_plus.erasure import Erasure
 from langmem_plus.providers import TextBits, TokenEncoder
+from langmem_plus.recall.items import read_item
+from langmem_plus.recall.overlap import spoken
+from langmem_plus.records import Scope
 from langmem_plus.store import MarkdownStore
-from langmem_plus.store.markdown import bits, indexing
+from langmem_plus.store.markdown import bits, bits_backfill, connection, indexing
+from langmem_plus.store.refused import text_hash
 from langmem_plus.testing.embeddings import BagOfWordsEmbeddings
 
 Opens = Callable[..., MarkdownStore]
@@ -267,3 +271,109 @@ def test_what_is_no_table_of_bits_makes_room_for_one(
         store.put(ns, "b", {"text": "rex"})
         assert bits_of(store, ns, "rex")["b"] is not None
     assert kept(root) == 1
+
+
+def test_a_recall_waits_for_no_other_writer(
+    open_store: Any, local: TokenEncoder, ns: tuple[str, ...], root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it read is kept in the background then, once nobody else writes."""
+    monkeypatch.setattr(connection, "_HINT_SECONDS", 0.0)
+    monkeypatch.setattr(bits_backfill, "_OTHERS_SECONDS", 0.05)
+    store = open_store(BagOfWordsEmbeddings())
+    store.batch([PutOp(ns, f"k{n}", {"text": f"tea {n}"}) for n in range(3)])
+    (file,) = (root / ".vectors").glob("*.db")
+    other = sqlite3.connect(file, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    store.set_bits(ns, dict(zip(["tea 1"], local.read(["tea 1"]), strict=True)))
+    assert [item.key for item in store.search(ns, query="tea 1", limit=1)] == ["k1"]
+    assert kept(root) == 0
+    other.execute("ROLLBACK")
+    other.close()
+    until(lambda: kept(root) == 3)
+
+
+def test_bits_of_what_is_indexed_are_made_where_something_else_was_read(
+    open_store: Any, local: TokenEncoder, letters: Any, ns: tuple[str, ...], root: Path
+) -> None:
+    """A recall reads a text with its speaker's name, and the store's own fields leave that out. Once all is there,
+    nobody looks again until something is written.
+    """
+    store = open_store(BagOfWordsEmbeddings())
+    for n in range(3):
+        store.put(ns, f"k{n}", {"text": f"tea {n}", "metadata": {"name": "Ann"}})
+    said = dict(zip(["Ann: tea 1"], local.read(["Ann: tea 1"]), strict=True))
+    backfill = store._engine.bits_backfill
+    store.set_bits(ns, said)
+    until(lambda: kept(root) == 3 and not backfill.is_running)
+    assert sorted(letters.read) == ["Ann: tea 1", "tea 0", "tea 1", "tea 2"]
+    store.set_bits(ns, said)
+    assert not backfill.is_running
+    store.put(ns, "k3", {"text": "tea 3"})
+    store.set_bits(ns, said)
+    until(lambda: kept(root) == 4)
+
+
+def test_a_namespace_that_cannot_be_read_holds_up_no_other(
+    open_store: Any, local: TokenEncoder, letters: Any, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The model fails on what stands in one of them."""
+    store, bad, good = open_store(BagOfWordsEmbeddings()), ("memories", "a"), ("memories", "b")
+    store.batch([PutOp(bad, "k", {"text": "rex"}), PutOp(good, "k", {"text": "lyon"})])
+    other, read = local.read(["tea"]), local.read
+
+    def fails(texts: list[str]) -> list[TextBits]:
+        if "rex" in texts:
+            raise RuntimeError("the model fails")
+        return read(texts)
+
+    monkeypatch.setattr(local, "read", fails)
+    for space in (bad, good):
+        store.set_bits(space, {"tea": other[0]})
+    until(lambda: kept(root) == 1 and not store._engine.bits_backfill.is_running)
+    assert store._engine.bits_backfill._todo == {}
+
+
+_SIGNS = "lyn LYN.\n:äß茶🙂\ud800\0"
+
+
+def test_kept_bits_are_those_that_a_recall_would_make(
+    open_local: Opens, local: TokenEncoder, ns: tuple[str, ...]
+) -> None:
+    """Whatever the text, its speaker and its length, and whatever else was read with it."""
+    texts = [*_SIGNS, _SIGNS, _SIGNS * 40, "y" * 9_000, " " * 9_000 + "lyn", "lyn. " * 200]
+    values = [{"text": text, "metadata": {"name": name}} for text in texts for name in (None, " Ann ")]
+    fresh, read = TokenEncoder(local.embeddings, local.table), 0
+    with open_local() as store:
+        store.batch([PutOp(ns, f"k{n}", value) for n, value in enumerate(values)])
+        (found,) = store.batch([store.exactly(SearchOp(ns, query="lyn", limit=len(values)))])
+        for item in found:
+            record = read_item(item, Scope("ann"))
+            if record is None:
+                continue  # nothing is said in it
+            expected, read = fresh.read([spoken(record)])[0], read + 1
+            assert item.bits.to_bytes() == expected.to_bytes(), item.value
+    assert read > len(texts)
+
+
+def test_an_erasure_leaves_no_bytes_of_bits_and_vectors(open_local: Opens, ns: tuple[str, ...], root: Path) -> None:
+    """In no file, no log and no free page, also where another store has the namespace open."""
+    gone, stays = "my secret boat is called Zanzibarquux", "rex lives in lyon. " * 9
+    with open_local() as store, open_local() as other:
+        store.put(ns, "a", {"text": gone})
+        store.put(ns, "b", {"text": stays})
+        assert None not in bits_of(other, ns, "boat").values()
+        (vector,) = (item.vector for item in store.search(ns, query="boat") if item.key == "a")
+        (found,) = (each for key, each in bits_of(store, ns, "boat").items() if key == "a")
+        marks = [found.to_bytes(), vector.tobytes(), text_hash(gone)]
+        assert all(any(mark in held for held in contents(root)) for mark in marks)
+        receipt = store.erase(ns, lambda held: Erasure(keys=frozenset({"a"})))
+        other.set_bits(ns, {gone: found})
+        assert [mark for mark in marks for held in contents(root) if mark in held] == []
+        assert list(bits_of(other, ns, "rex")) == ["b"]
+    assert receipt.removed["token bits"] == 1
+    assert [mark for mark in marks for held in contents(root) if mark in held] == []
+
+
+def contents(root: Path) -> list[bytes]:
+    """Of all files."""
+    return [file.read_bytes() for file in root.rglob("*") if file.is_file()]
