@@ -72,8 +72,8 @@ class PinnedError(LangMemPlusError):
 
 
 class ConflictError(LangMemPlusError):
-    """Others kept rewriting the records that were to be changed, or what the owner is to approve was answered otherwise,
-    or is about a memory that has changed since; nothing was written, and what waited still waits.
+    """Others kept rewriting the records that were to be changed, or what the owner is to approve was answered
+    otherwise, or is about a memory that has changed since; nothing was written, and what waited still waits.
     """
 
 

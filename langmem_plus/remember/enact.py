@@ -24,6 +24,8 @@ from langmem_plus.remember.steps import Namespace, Steps, get_records, list_reco
 from langmem_plus.remember.traces import exchange_of
 from langmem_plus.services import Services
 
+_TOO_LATE = "turns were worked off, edited or deleted meanwhile; nothing of them was written"
+
 
 class Writing(BaseModel):
     """What was decided about one namespace.
@@ -105,7 +107,7 @@ def enact_steps(services: Services, decided: Decided, answer: Answer | None = No
         own = decided.writings[-1]
         current = yield from get_records(own.namespace, own.turns)
         if own.turns and not any(waits(current.get(turn), own.seen.get(turn)) for turn in own.turns):
-            done.report.notes["review"] = "the turns were worked off, edited or deleted meanwhile; nothing was written"
+            done.report.notes["review"] = _TOO_LATE
             return done
     for writing in decided.writings:
         held = writing.waiting
@@ -145,6 +147,7 @@ class _Writer:
         self.decisions: list[Decision] = []
         self.left: list[tuple[Decision, str]] = []
         self.warnings: list[str] = []
+        self.late = False
 
     def write(self, replies: Sequence[str]) -> Steps[None]:
         """Write, and tell what was done."""
@@ -158,6 +161,8 @@ class _Writer:
         self.done.decisions = [*self.decisions, *self.done.decisions]  # the own namespace's, written last, come first
         self.done.left += self.left
         self.done.report.warnings += self.warnings
+        if self.late and self.answer is not None:
+            self.done.report.notes["review"] = _TOO_LATE
 
     def _change(self, current: dict[str, MemoryRecord], replies: Sequence[str]) -> list[PutOp]:
         writing, now = self.writing, self.services.clock()
@@ -180,7 +185,7 @@ class _Writer:
     ) -> dict[str, tuple[str, str]]:
         """Bring the ledger to what was decided; gives the facts that wait or were rejected, with their turns."""
         writing = self.writing
-        self.decisions, self.left, self.warnings = [], [], []
+        self.decisions, self.left, self.warnings, self.late = [], [], [], False
         kept = settle_each(writing.decisions, writing.seen, current)
         group = {id(decision): each for each in self.held for decision in each.decisions}
         verdicts = self._judge({id(each): left for each, left in zip(writing.decisions, kept, strict=True)}, turns)
@@ -188,21 +193,25 @@ class _Writer:
         for decision, settled in zip(writing.decisions, kept, strict=True):
             each = group.get(id(decision))
             verdict = APPROVED if each is None else verdicts[each.key]
-            if verdict == APPROVED:
+            if each is not None and decision.fact is not None and decision.fact.source_id not in turns:
+                self.late = True  # its turn is gone, or worked off by somebody else
+            elif each is None or verdict == APPROVED:
                 if settled is not None:
                     ledger.apply(settled)
                     self.decisions.append(settled)
-                continue
-            if each is None or (decision.fact is not None and decision.fact.source_id not in turns):
-                continue  # its turn is gone, or worked off by somebody else
-            if decision is each.decisions[0]:
-                ledger.hold(each, writing.seen, rejected=verdict == REJECTED)
-                if each.fact is not None:
-                    noted[each.key] = (each.fact.source_id, verdict)
-            elif decision.event == "NONE" and verdict == WAITS:
-                ledger.apply(decision)
-            self.left.append((decision, verdict))
+            else:
+                noted |= self._leave(ledger, each, decision, verdict)
         return noted
+
+    def _leave(self, ledger: Ledger, each: Waiting, decision: Decision, verdict: str) -> dict[str, tuple[str, str]]:
+        """Let one decision of something that isn't approved wait, or turn it down; gives what its turn notes."""
+        self.left.append((decision, verdict))
+        if decision is not each.decisions[0]:
+            if decision.event == "NONE" and verdict == WAITS:
+                ledger.apply(decision)
+            return {}
+        ledger.hold(each, self.writing.seen, rejected=verdict == REJECTED)
+        return {each.key: (each.fact.source_id, verdict)} if each.fact is not None else {}
 
     def _judge(self, left: Mapping[int, Decision | None], turns: Mapping[str, MemoryRecord]) -> dict[str, str]:
         """What becomes of each thing that waits; what was approved and isn't right any more goes on waiting.
