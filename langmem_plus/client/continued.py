@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import re
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -36,8 +35,6 @@ class Asked:
 
 
 Said = str | Message | Sequence[str | Mapping[str, Any]]
-
-_NAME = re.compile(r"[\w-]{1,64}", re.ASCII)  # what every provider takes for a speaker's name
 
 
 def read_message(message: Said) -> HumanMessage:
@@ -74,7 +71,7 @@ def continue_thread(thread: Thread, said: HumanMessage, services: Services) -> C
             break
     last = turn_number(known) if known else max(map(turn_number, turns), default=0)
     shown_turns = Thread(turns).alive(services.clock())[-services.config.tail_messages :]
-    history = [_named(message) for message in to_messages(shown_turns) if message.id != said.id]
+    history = [message for message in to_messages(shown_turns) if message.id != said.id]
     before = next((message.id for message in reversed(history) if isinstance(message, HumanMessage)), None)
     return {
         "messages": [*cast(list[AnyMessage], history), said],
@@ -85,13 +82,6 @@ def continue_thread(thread: Thread, said: HumanMessage, services: Services) -> C
 
 def _is(message_id: object, text: str, said: HumanMessage) -> bool:
     return message_id == said.id and text == message_text(said)
-
-
-def _named(message: BaseMessage) -> BaseMessage:
-    """The message without a name that some provider would refuse."""
-    if message.name is None or _NAME.fullmatch(message.name):
-        return message
-    return message.model_copy(update={"name": None})
 
 
 def read_steps(asked: Asked, services: Services) -> Steps[Continued]:

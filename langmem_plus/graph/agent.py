@@ -8,6 +8,7 @@ the thread.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
@@ -30,13 +31,16 @@ from langmem_plus.errors import ConfigError
 from langmem_plus.graph.parents import CONTEXT_CHANNEL
 from langmem_plus.recall.inject import apply_context, clip_tail
 from langmem_plus.services import Services, Update, held
+from langmem_plus.speakers import shown_name
 from langmem_plus.state import MemoryState
+from langmem_plus.text import said_by
 
 Agent = BaseLanguageModel[Any] | Runnable[Any, Any] | Callable[[dict[str, Any]], Any]
 Graph = CompiledStateGraph[Any, Any, Any, Any]
 Stages = Sequence[Runnable[MemoryState, Update]]
 
 CONTEXT_MESSAGE_ID = "langmem-plus-context"
+_NAME = re.compile(r"[\w-]{1,64}", re.ASCII)  # what every provider takes for a speaker's name
 
 
 @dataclass(frozen=True)
@@ -171,12 +175,25 @@ def _prepare(door: Door, state: MemoryState, config: MemoryConfig, started: bool
     if door.reader:
         channels = {"messages": messages, CONTEXT_CHANNEL: context}
         return messages, channels if door.reader.input_channels == START else {**channels, START: {}}
-    call = apply_context(clip_tail(messages, config), context, config.inject_as)
+    named = [with_known_name(message) for message in messages] if door.reads_messages else messages
+    call = apply_context(clip_tail(named, config), context, config.inject_as)
     sent = [
         message if message.id else message.model_copy(update={"id": f"{CONTEXT_MESSAGE_ID}-{position}"})
         for position, message in enumerate(call)
     ]
     return sent, sent if door.reads_messages else {"messages": sent}
+
+
+def with_known_name(message: AnyMessage) -> AnyMessage:
+    """The message as every provider takes it: a name that some refuse, as "Anne Martin", stands before the words."""
+    name = message.name
+    if name is None or _NAME.fullmatch(name):
+        return message
+    content, shown = message.content, shown_name(name)
+    if message.type == "human" and shown:
+        before = {"type": "text", "text": f"{shown}:"}
+        content = said_by(shown, content) if isinstance(content, str) else [before, *content]
+    return message.model_copy(update={"name": None, "content": content})
 
 
 def _finish(output: Any, sent: Sequence[AnyMessage], state: MemoryState, recalled: Update) -> Update:
