@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from langmem_plus.config import MemoryConfig
 from langmem_plus.providers.token_bits import local_token_encoder
-from langmem_plus.recall.built_in import find_bits, judge, neighbours, sessions
+from langmem_plus.recall.built_in import CROWD, crowding, find_bits, judge, neighbours, sessions
 from langmem_plus.recall.rerank import rerank
 from langmem_plus.recall.weights import ROWS, choose_row
 from langmem_plus.records import MemoryHit, MemoryRecord
@@ -60,6 +60,24 @@ def test_neighbours_are_those_of_the_thread(hit: MakeHit) -> None:
     assert before.tolist() == [2, 6, 1, 6, 6, 6]
     assert after.tolist() == [6, 2, 0, 6, 6, 6]
     assert sessions(hits).tolist() == [0, 0, 0, 0, 1, 0]
+
+
+@given(st.lists(st.tuples(st.floats(0, 10), st.integers(0, 4)), max_size=30))
+def test_better_hits_of_a_session_are_counted(found: list[tuple[float, int]]) -> None:
+    """For each hit those above it in its own session; the best of each session has none."""
+    totals, numbers = np.array([total for total, _ in found]), np.array([number for _, number in found], np.int64)
+    crowd = crowding(totals, numbers)
+    for place, (total, number) in enumerate(found):
+        above = [n for n, (other, session) in enumerate(found) if session == number and (-other, n) < (-total, place)]
+        assert crowd[place] == min(len(above), CROWD)
+
+
+def test_what_a_session_repeats_makes_room_for_another(hit: MakeHit) -> None:
+    """Of two hits that answer as well, the one comes first whose session hasn't been heard."""
+    hits = [hit("Tea with honey is what I like", thread_id=thread) for thread in "aabb"]
+    order = judge("who likes tea with honey?", hits, NOW).order
+    assert order[0] == order[2] == 1
+    assert order[1] == order[3] < 1
 
 
 def test_nothing_to_judge(hit: MakeHit) -> None:
