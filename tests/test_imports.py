@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -16,22 +15,56 @@ HEAVY = (
     *("langchain_openai", "openai", "langchain.agents", "langchain.chat_models", "langchain.embeddings", "torch"),
     *("pytest", "hypothesis", "typer", "watchfiles"),
 )
-PACKAGE = Path(langmem_plus.__file__).parent
 QUIET = ("records", "errors", "config", "state", "services", "prompts", "tokens", "providers", "background")
-NODES = ("recall", "remember", "graph", "importers", "store", "client", "tools", "retriever", "testing")
+NODES = ("recall", "remember", "documents", "graph", "importers", "store", "client", "tools", "retriever", "testing")
+MODULES = (*QUIET, *NODES)
 
 
-def loaded_by(code: str) -> list[str]:
-    """The heavy modules that a fresh interpreter holds after running the code."""
-    script = f"{code}\nimport sys, json\nprint(json.dumps([name for name in {HEAVY!r} if name in sys.modules]))"
+# Imports one module after the other; tells which heavy ones were there after each. Then each alone, with none of the
+# package's own before it: what only works after others is found out.
+_ONE_BY_ONE = """
+import importlib, json, sys
+names, heavy = json.loads(sys.argv[1])
+told = {}
+for name in names:
+    importlib.import_module(f"langmem_plus.{name}")
+    told[name] = [each for each in heavy if each in sys.modules]
+for name in names:
+    for own in [each for each in sys.modules if each.partition(".")[0] == "langmem_plus"]:
+        del sys.modules[own]
+    try:
+        importlib.import_module(f"langmem_plus.{name}")
+    except Exception as error:
+        told[name].append(f"alone: {error!r}")
+print(json.dumps(told))
+"""
+
+
+@pytest.fixture(scope="module")
+def loaded() -> dict[str, list[str]]:
+    """For each module the heavy ones that are there after it and those before it are imported, in a fresh interpreter.
+
+    None may load any, so what is there came with the module or with one before it.
+    """
+    command = [sys.executable, "-c", _ONE_BY_ONE, json.dumps([MODULES, HEAVY])]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    return dict(json.loads(ran.stdout.splitlines()[-1]))
+
+
+def loaded_by(*codes: str) -> list[list[str]]:
+    """The heavy modules that a fresh interpreter holds after running each part of a program."""
+    script = "import sys, json\n" + "".join(
+        f"{code}\nprint(json.dumps([name for name in {HEAVY!r} if name in sys.modules]))\n" for code in codes
+    )
     ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
-    return list(json.loads(ran.stdout.splitlines()[-1]))
+    return [json.loads(line) for line in ran.stdout.splitlines()[-len(codes) :]]
 
 
 def test_importing_the_package_loads_nothing_heavy() -> None:
     """No index, model runtime, server or provider is loaded by the import alone."""
-    assert loaded_by("import langmem_plus") == []
+    assert loaded_by("import langmem_plus") == [[]]
 
 
 def test_the_import_alone_does_not_even_load_langgraph() -> None:
@@ -44,14 +77,15 @@ def test_the_import_alone_does_not_even_load_langgraph() -> None:
 def test_the_public_names_load_nothing_heavy() -> None:
     """Touching the public names loads nothing heavy either, but for the middleware, which is LangChain's agents'."""
     names = [name for name in langmem_plus.__all__ if name != "LongTermMemoryMiddleware"]
-    assert loaded_by(f"from langmem_plus import {', '.join(names)}") == []
-    assert set(loaded_by("from langmem_plus import *")) <= {"langchain.agents", "langchain.chat_models"}
+    named, all_of_them = loaded_by(f"from langmem_plus import {', '.join(names)}", "from langmem_plus import *")
+    assert named == []
+    assert set(all_of_them) <= {"langchain.agents", "langchain.chat_models"}
 
 
-@pytest.mark.parametrize("name", [name for name in QUIET + NODES if list(PACKAGE.glob(f"{name}*"))])
-def test_a_module_loads_nothing_heavy(name: str) -> None:
-    """What needs a heavy library imports it when it is used."""
-    assert loaded_by(f"import langmem_plus.{name}") == []
+@pytest.mark.parametrize("name", MODULES)
+def test_a_module_loads_nothing_heavy(name: str, loaded: dict[str, list[str]]) -> None:
+    """What needs a heavy library imports it when it is used; and the module can be the first that is imported."""
+    assert loaded[name] == []
 
 
 @pytest.mark.parametrize("name", getattr(langmem_plus, "__all__", ()))
@@ -70,5 +104,4 @@ def test_another_name_is_an_attribute_error() -> None:
 
 def test_only_the_contract_needs_pytest() -> None:
     """The fakes can be used by any program; the contract is for tests."""
-    assert loaded_by("import langmem_plus.testing") == []
-    assert "pytest" in loaded_by("import langmem_plus.testing.contract")
+    assert "pytest" in loaded_by("import langmem_plus.testing.contract")[0]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,21 +23,53 @@ FLOOR = 11  # of twelve questions; measured: all twelve, in each language
 CUES = {1: "x_num", 2: "win", 3: "x_date", 9: "win"}  # by the question's place: what speaks for its turn
 
 
-def ask(folder: Path, told: Any, k: int = 10, **settings: Any) -> list[dict[int, MemoryHit]]:
-    """What each question finds: by its place, from 1, the hits that show its turn, or a fact drawn from it."""
+Found = list[dict[int, MemoryHit]]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """Where the turns of a language are stored, once for all tests: they ask and change nothing."""
+    if local_token_encoder() is None:
+        pytest.skip("the packaged model isn't installed")
+    root = tmp_path_factory.mktemp("languages")
+
+    def fill(language: str) -> Path:
+        if not (root / language).exists():
+            with opened(root / language) as client:
+                for day, messages in turns(LANGUAGES[language]):
+                    client.add(messages, user_id="ann", thread_id=day)
+        return root / language
+
+    return fill
+
+
+@contextmanager
+def opened(folder: Path, **settings: Any) -> Iterator[MemoryClient]:
+    """A client over what is stored."""
     config = CONFIG.replace(**settings)
     with (
         MarkdownStore(folder, config=config, clock=lambda: NOW) as store,
         MemoryClient(store, config=config, clock=lambda: NOW) as client,
     ):
-        ids: dict[str, str] = {}
-        for day, turns in told["threads"]:
-            messages: list[Any] = [
+        yield client
+
+
+def turns(told: Any) -> Iterator[tuple[str, list[Any]]]:
+    """The threads with their messages."""
+    for day, said in told["threads"]:
+        yield (
+            day,
+            [
                 {"role": "user", "content": text, "id": f"{day}/{n}", "created_at": f"{day}T10:{n:02d}:00Z"}
-                for n, text in enumerate(turns)
-            ]
-            ids |= {each["content"]: each["id"] for each in messages}
-            client.add(messages, user_id="ann", thread_id=day)
+                for n, text in enumerate(said)
+            ],
+        )
+
+
+def ask(folder: Path, told: Any, k: int = 10, **settings: Any) -> Found:
+    """What each question finds: by its place, from 1, the hits that show its turn, or a fact drawn from it."""
+    ids = {each["content"]: each["id"] for _, messages in turns(told) for each in messages}
+    with opened(folder, **settings) as client:
         return [
             {
                 n: hit
@@ -51,15 +85,13 @@ def at(found: list[dict[int, MemoryHit]], k: int) -> int:
     return sum(min(each, default=k + 1) <= k for each in found)
 
 
-def test_the_built_in_reranker_loses_nothing_against_plain_fusion(tmp_path: Path) -> None:
+def test_the_built_in_reranker_loses_nothing_against_plain_fusion(folder: Callable[[str], Path]) -> None:
     """In each language as many questions are answered among the first five hits, and in all together more by the very
     first.
     """
-    if local_token_encoder() is None:
-        pytest.skip("the packaged model isn't installed")
     first = {"auto": 0, "none": 0}
     for language, told in LANGUAGES.items():
-        found = {name: ask(tmp_path / language / name, told, reranker=name) for name in first}
+        found = {name: ask(folder(language), told, reranker=name) for name in first}
         assert at(found["auto"], 5) >= at(found["none"], 5), language
         first = {name: count + at(found[name], 1) for name, count in first.items()}
     assert first["auto"] > first["none"]
@@ -67,21 +99,19 @@ def test_the_built_in_reranker_loses_nothing_against_plain_fusion(tmp_path: Path
 
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("reranker", ["auto", "none"])
-def test_every_language_is_found_again(tmp_path: Path, language: str, reranker: str) -> None:
+def test_every_language_is_found_again(folder: Callable[[str], Path], language: str, reranker: str) -> None:
     """Nearly all of it, also where nothing reranks."""
-    if local_token_encoder() is None:
-        pytest.skip("the packaged model isn't installed")
-    found = ask(tmp_path, LANGUAGES[language], reranker=reranker)
+    found = ask(folder(language), LANGUAGES[language], reranker=reranker)
     assert at(found, 5) >= FLOOR, [list(each) for each in found]
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_words_that_ask_for_a_number_or_a_time_speak_for_their_answer(tmp_path: Path, language: str) -> None:
+def test_words_that_ask_for_a_number_or_a_time_speak_for_their_answer(
+    folder: Callable[[str], Path], language: str
+) -> None:
     """ "How many", "when" and "last week" are among what the answer's score is made of, in each language."""
-    if local_token_encoder() is None:
-        pytest.skip("the packaged model isn't installed")
     told = LANGUAGES[language]
-    found = ask(tmp_path, told, k=50)
+    found = ask(folder(language), told, k=50)
     for place, cue in CUES.items():
         (hit, *_) = found[place].values()
         assert hit.scores.get(cue, 0.0) > 0, (told["questions"][place], hit.scores)
