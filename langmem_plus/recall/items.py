@@ -30,10 +30,11 @@ from langmem_plus.records import (
     Scope,
 )
 from langmem_plus.small_talk import is_question, normalise
+from langmem_plus.speakers import key_of, name_of
 from langmem_plus.text import find_text, tokens
 
 Place = tuple[tuple[str, ...], str]
-Window = tuple[set[str], set[tuple[str, str]]]  # the ids of messages, and their roles and words
+Window = tuple[set[str], set[tuple[str, str, str]]]  # the ids of messages, and their roles, speakers and words
 
 # A turn says more about a query than a fact drawn from it where the fact holds less than this share of the turn's
 # words of the query, or its cosine is lower by more: a turn of several sentences always says somewhat more. Source:
@@ -189,7 +190,9 @@ def _in_scope(record: MemoryRecord, wanted: Wanted) -> bool:
 
 def _window(messages: Sequence[BaseMessage]) -> Window:
     ids = {message.id for message in messages if message.id}
-    return ids, {(_SPEAKERS.get(message.type, ""), message_text(message).strip()) for message in messages}
+    return ids, {
+        (_SPEAKERS.get(message.type, ""), key_of(message.name), message_text(message).strip()) for message in messages
+    }
 
 
 def _is_seen(record: MemoryRecord, wanted: Wanted, window: Window) -> bool:
@@ -206,7 +209,8 @@ def _is_seen(record: MemoryRecord, wanted: Wanted, window: Window) -> bool:
     if not same_thread:
         return False
     ids, texts = window
-    return (record.role, record.text.strip()) in texts or not ids.isdisjoint(origins)
+    said = record.role, key_of(name_of(record)), record.text.strip()
+    return said in texts or not ids.isdisjoint(origins)
 
 
 def choose(wanted: Wanted, found: Found) -> tuple[list[MemoryHit], MemoryReport]:

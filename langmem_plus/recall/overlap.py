@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from langmem_plus.records import MemoryRecord
+from langmem_plus.speakers import Voice, shown_name
 from langmem_plus.text import said_by, tokens
 
 Floats = npt.NDArray[np.float64]
@@ -28,6 +29,12 @@ def coverage(wanted: Collection[str], text: str) -> float:
 def spoken(record: MemoryRecord) -> str:
     """The record's text with its speaker's name before it, as in "Anne: I moved"."""
     return said_by(record.metadata.get("name"), record.text)
+
+
+def shown(record: MemoryRecord) -> str:
+    """The record's text as a model reads it, behind its speaker's name; a fact that names its speaker stands alone."""
+    said = Voice.of(record)
+    return said.shown if record.role == "memory" else said_by(shown_name(said.name), record.text)
 
 
 def indicators(records: Sequence[MemoryRecord]) -> Floats:
