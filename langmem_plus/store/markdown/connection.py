@@ -162,11 +162,15 @@ class Connection:
             self.db.execute("DETACH paid")
         self.db.execute("ATTACH ':memory:' AS paid")
         self._make_kept()
-        if vectors.exists():
+        # What stands in the log alone is read, too, where the disk allows for it.
+        for mode in ("mode=ro", "mode=ro&immutable=1") if vectors.exists() else ():
             with contextlib.suppress(sqlite3.Error):  # unreadable vectors are embedded again
-                self.db.execute("ATTACH ? AS kept", (f"{vectors.absolute().as_uri()}?mode=ro&immutable=1",))
+                self.db.execute("ATTACH ? AS kept", (f"{vectors.absolute().as_uri()}?{mode}",))
                 for table in ("vectors", "prolonged", "bits"):
-                    self.db.execute(f"INSERT INTO paid.{table} SELECT * FROM kept.{table}")
+                    self.db.execute(f"INSERT OR IGNORE INTO paid.{table} SELECT * FROM kept.{table}")
+                return
+            with contextlib.suppress(sqlite3.Error):
+                self.db.execute("DETACH kept")
 
     def _make_kept(self) -> None:
         for table in (_VECTORS, _PROLONGED):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import logging
 import os
 import sqlite3
@@ -217,6 +218,7 @@ class Database:
             try:
                 for folder in (self._index_file.parent, self._vector_file.parent):
                     folder.mkdir(parents=True, exist_ok=True)
+                self._check_lock()
                 self._tried = _inode(self._index_file)
                 if self._tried is not None:
                     return Index(self._index_file, self._vector_file)
@@ -230,6 +232,16 @@ class Database:
                 if not again:
                     self._warn(error)
         return self._in_memory()
+
+    def _check_lock(self) -> None:
+        """Where the lock can't be held, as on a file system that is read-only, nobody may use an index on disk.
+
+        Raises:
+            OSError: it can't.
+        """
+        place = self._lock_file if self._lock_file.exists() else self._lock_file.parent
+        if place.exists() and not os.access(place, os.W_OK):
+            raise PermissionError(errno.EACCES, "it can't be written", str(place))
 
     def _warn(self, error: Exception) -> None:
         logger.warning(_IN_MEMORY, self._namespace, error, str(self._index_file.parent))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
+import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +17,7 @@ from langgraph.store.base import PutOp, SearchOp
 from langmem_plus import MemoryClient
 from langmem_plus.config import MemoryConfig
 from langmem_plus.erasure import Erasure
+from langmem_plus.errors import StoreError
 from langmem_plus.providers import TextBits, TokenEncoder
 from langmem_plus.recall.items import read_item
 from langmem_plus.recall.overlap import spoken
@@ -377,3 +380,21 @@ def test_an_erasure_leaves_no_bytes_of_bits_and_vectors(open_local: Opens, ns: t
 def contents(root: Path) -> list[bytes]:
     """Of all files."""
     return [file.read_bytes() for file in root.rglob("*") if file.is_file()]
+
+
+def test_a_read_only_file_system_hands_out_what_is_kept(
+    open_local: Opens, letters: Any, ns: tuple[str, ...], root: Path, disk: Path
+) -> None:
+    """Vectors and bits that stand in the log alone, too; nothing is read again, and nothing can be written."""
+    with open_local() as store:
+        store.put(ns, "a", {"text": "lyon"})
+        assert bits_of(store, ns, "ly")["a"] is not None
+        shutil.copytree(root, disk / "memory")
+    subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
+    letters.read.clear()
+    with MarkdownStore(disk / "memory", config=MemoryConfig(sync_interval=0)) as store:
+        assert bits_of(store, ns, "lyn")["a"] is not None
+        assert [getattr(item, "vector", None) is not None for item in store.search(ns, query="lyn")] == [True]
+        with pytest.raises(StoreError, match="make its folder writable"):
+            store.put(ns, "b", {"text": "rex"})
+    assert letters.read == ["lyn", "rex"]
