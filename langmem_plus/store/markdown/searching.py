@@ -214,7 +214,7 @@ class _Search:
         answer = _Answer(cut=any(each.cut for each in found))
         chosen = _best(places, found, ids, self._order(places, ids, fused), self._page, self._op.filter, answer)
         end = self._op.offset + self._op.limit
-        self._fill(answer, places, fused, list(itertools.islice(chosen, self._op.offset, end)))
+        self._fill(answer, places, found, fused, list(itertools.islice(chosen, self._op.offset, end)))
         return answer
 
     def _order(self, places: Sequence[_Place], ids: Ids, fused: Fused) -> Order:
@@ -228,10 +228,19 @@ class _Search:
 
         return narrowed(fused, self._asked, self._op.limit, bits_of)
 
-    def _fill(self, answer: _Answer, places: Sequence[_Place], fused: Fused, chosen: Sequence[_Chosen]) -> None:
+    def _fill(
+        self,
+        answer: _Answer,
+        places: Sequence[_Place],
+        found: Sequence[Found],
+        fused: Fused,
+        chosen: Sequence[_Chosen],
+    ) -> None:
         asked, reads_bits = (self._terms, self._query), isinstance(self._op, ExactSearchOp)  # only a recall does
         details = {
-            owner: places[owner].details([row.id for _, its, row, _ in chosen if its == owner], *asked, bits=reads_bits)
+            owner: places[owner].details(
+                [row.id for _, its, row, _ in chosen if its == owner], found[owner].identity, *asked, bits=reads_bits
+            )
             for owner in {owner for _, owner, _, _ in chosen}
         }
         at = np.asarray([position for position, _, _, _ in chosen], np.int64)

@@ -63,6 +63,12 @@ class Visit:
         """The token bits of items, as far as there are any."""
         return {} if self._encoder is None else self._index.bits.of_items(self._encoder, ids)
 
-    def details(self, ids: Sequence[int], terms: Sequence[str], query: Floats | None, *, bits: bool) -> Details:
-        """What results carry beside their values, with or without ``bits``."""
+    def details(
+        self, ids: Sequence[int], identity: int, terms: Sequence[str], query: Floats | None, *, bits: bool
+    ) -> Details:
+        """What results carry beside their values, with or without ``bits``; nothing where the index is another one since
+        they were found: others have their ids there.
+        """
+        if self._index.identity != identity:
+            return Details({}, {}, {})
         return make_details(self._index, self._catalog, ids, terms, query, self._encoder if bits else None)

@@ -294,6 +294,30 @@ def test_ids_of_an_index_that_was_built_anew_are_not_taken_for_others(
     assert _keys(store.search(ns, query="tea")) == ["k4"]
 
 
+def test_nor_are_their_vectors_and_words_given_to_others(
+    open_store: Any, root: Path, ns: Namespace, record: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between reading the results and what they carry, too."""
+    store = open_store(BagOfWordsEmbeddings())
+    store.put(ns, "k0", record("k0", "black coffee"))
+    store.put(ns, "k1", record("k1", "green tea"))
+    store.put(ns, "k0", record("k0", "white milk"))  # the third id here, and the first in an index that is built anew
+    store.put((*ns, "below"), "k9", {"text": "water"})
+    load = Visit.load
+
+    def loaded(self: Visit, *args: Any) -> Any:
+        found = load(self, *args)
+        for path in (root / ".index").iterdir():
+            path.unlink()
+        return found
+
+    monkeypatch.setattr(Visit, "load", loaded)
+    for item in store.search(ns, query="white milk"):
+        held: Any = item
+        assert held.vector is None
+        assert held.scores["coverage"] == 0
+
+
 def test_a_search_of_one_namespace_reads_one_state(
     open_store: Any, ns: Namespace, record: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
