@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import logging
 import os
@@ -261,8 +262,8 @@ class Engine:
             return
         known = self.catalog.bits(self._encoder.model_id, keys)
         for key, hit in zip(keys, hits, strict=True):
-            if key in known:
-                hit.bits = TextBits.from_bytes(known[key], self._encoder.dims)
+            with contextlib.suppress(ValueError, TypeError):  # a row that somebody broke is as good as none
+                hit.bits = TextBits.from_bytes(known[key], self._encoder.dims) if key in known else None
 
     def close(self) -> None:
         """End what runs in the background, and let go of all files."""

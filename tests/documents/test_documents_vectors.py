@@ -275,6 +275,9 @@ def test_long_texts_and_token_bits(open_index, write, encoder, letters, monkeypa
     hits, _ = index.find(Scope("alice"), "words", 5)
     assert all(hit.bits is not None and len(hit.bits.tokens) > 0 for hit in hits)
     assert len(letters.read) == read
+    for broken in (b"\x01", b"\xff\xff", 7):  # somebody else wrote there: as good as none
+        index._engine.catalog.keep_bits(encoder.model_id, dict.fromkeys(index._engine.catalog.keys(), broken))
+        assert [hit.bits for hit in index.find(Scope("alice"), "words", 5)[0]] == [None] * len(hits)
 
 
 WORKER = """

@@ -66,8 +66,8 @@ class Visit:
     def details(
         self, ids: Sequence[int], identity: int, terms: Sequence[str], query: Floats | None, *, bits: bool
     ) -> Details:
-        """What results carry beside their values, with or without ``bits``; nothing where the index is another one since
-        they were found: others have their ids there.
+        """What results carry beside their values, with or without ``bits``; nothing where the index is another one by
+        now: others have their ids there.
         """
         if self._index.identity != identity:
             return Details({}, {}, {})
