@@ -77,6 +77,7 @@ def build_context(
     if hint_cut:
         report.warnings.append("response_hint found no room in the prompt: shorten it, or raise max_prompt_tokens")
     return text, report
+        report.counts["hint_left_out"] = 1
 
 
 @dataclass
@@ -204,6 +205,7 @@ def _tell_cuts(
 def inject_node(services: Services, *, whole_thread: bool = False) -> Runnable[MemoryState, Update]:
     """The node: reads what was recalled, writes ``memory_context``, and streams the report of the whole recall.
 
+        report.counts["user_shortened"] = 1
     Args:
         services: the settings.
         whole_thread: the agent sees all of the thread, however long: nothing is cut. The context's room is what the
@@ -214,9 +216,9 @@ def inject_node(services: Services, *, whole_thread: bool = False) -> Runnable[M
     def run(state: MemoryState, config: RunnableConfig) -> Update:
         plan, messages = state.get("memory_plan"), state.get("messages") or []
         report, context = MemoryReport(counts={"injected": 0}), ""
-        if plan is None or plan.strategy != "none":
-            measure = counter(settings)
-            call = clip_tail(messages, settings, measure)
+        measure, recalls = counter(settings), plan is None or plan.strategy != "none"
+        call = clip_tail(messages, settings, measure) if recalls or not whole_thread else messages
+        if recalls:
             tail = [message for message in call[: last_human(call) or 0] if not isinstance(message, SystemMessage)]
             tail_tokens = sum(map(measure.count_message, tail))
             user_tokens, user_bytes = user_size(call, measure)
@@ -229,8 +231,8 @@ def inject_node(services: Services, *, whole_thread: bool = False) -> Runnable[M
                 used_bytes=user_bytes + sum(map(BYTES.count_message, tail)) + size(_GAP),
             )
             report.tokens.update(user=user_tokens, tail=tail_tokens)
-            if not whole_thread:
-                _tell_cuts(report, messages, call, settings)
+        if not whole_thread:
+            _tell_cuts(report, messages, call, settings)
         emit_report(report.after(state.get("memory_report")))
         return {"memory_context": context, "memory_report": report}
 

@@ -44,7 +44,12 @@ COUNTERS = {
     "langmem_plus.answers": ("{answer}", "Answers that got memories, by whether they used one."),
     "langmem_plus.turns": ("{turn}", "Messages of users that were stored; the measure for what a turn costs."),
     "langmem_plus.facts": ("{fact}", "Facts, by what became of them; repeated is what deduplication saved."),
-    "langmem_plus.trims": ("{record}", "Records that were cut: for a prompt's budget, or by eviction."),
+    "langmem_plus.trims": (
+        "{cut}",
+        "What was cut: for a prompt's budget, by eviction, or as it is too old to keep.",
+    ),
+    "langmem_plus.tail.messages": ("{message}", "Messages of a thread that a model call went without, for its budget."),
+    "langmem_plus.tail.results": ("{message}", "Those of these messages that are results of tools."),
     "langmem_plus.compressed": ("{message}", "Messages that left a thread, because its summary tells them."),
     "langmem_plus.pinned.chosen": ("{record}", "Pinned records that were chosen to be cut; should stay 0."),
     "langmem_plus.stage.failures": ("{failure}", "Stages that failed, by the kind of the error."),
@@ -80,15 +85,21 @@ COUNTED: dict[str, dict[str, tuple[str, dict[str, str]]]] = {
     "record_user": {"turns_recorded": ("langmem_plus.turns", {})},
     "reconcile": {
         f"facts_{event}": ("langmem_plus.facts", {"langmem_plus.event": event})
-        for event in ("added", "updated", "deleted", "repeated")
+        for event in ("added", "updated", "deleted", "repeated", "waiting", "rejected")
     },
     "inject": {
         "no_room": ("langmem_plus.trims", {"langmem_plus.trim": "no_room"}),
         "shortened": ("langmem_plus.trims", {"langmem_plus.trim": "shortened"}),
+        "summary_shortened": ("langmem_plus.trims", {"langmem_plus.trim": "summary"}),
+        "user_shortened": ("langmem_plus.trims", {"langmem_plus.trim": "user"}),
+        "hint_left_out": ("langmem_plus.trims", {"langmem_plus.trim": "hint"}),
+        "tail_left_out": ("langmem_plus.tail.messages", {}),
+        "tail_results_left_out": ("langmem_plus.tail.results", {}),
         "pinned_chosen": ("langmem_plus.pinned.chosen", {"langmem_plus.trim": "no_room"}),
     },
     "compress": {"compressed_messages": ("langmem_plus.compressed", {})},
     "make_room": {"compressed_messages": ("langmem_plus.compressed", {})},
+    "retain": {"retired": ("langmem_plus.trims", {"langmem_plus.trim": "retired"})},
     "evict": {
         "evicted": ("langmem_plus.trims", {"langmem_plus.trim": "evicted"}),
         "pinned_chosen": ("langmem_plus.pinned.chosen", {"langmem_plus.trim": "evicted"}),

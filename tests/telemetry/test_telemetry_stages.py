@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
@@ -23,10 +23,12 @@ from langmem_plus.config import MemoryConfig
 from langmem_plus.graph import create_memory_graph
 from langmem_plus.providers.chat import astructured, structured
 from langmem_plus.providers.threads import within
-from langmem_plus.records import MemoryReport
+from langmem_plus.recall.inject import inject_node
+from langmem_plus.records import MemoryRecord, MemoryReport, Plan
 from langmem_plus.services import Services, stage
 from langmem_plus.state import MemoryState
 from langmem_plus.telemetry import Observed, here
+from langmem_plus.telemetry.names import COUNTED
 from langmem_plus.testing import ScriptedChatModel
 
 ALICE = {"configurable": {"user_id": "alice-secret", "thread_id": "thread-secret"}}
@@ -156,6 +158,14 @@ class TestSpans:
         assert found.context.span_id == told.span("record_user").context.span_id
 
 
+@pytest.mark.parametrize(("name", "count"), [(name, count) for name in COUNTED for count in COUNTED[name]])
+def test_a_count_is_a_metric(told, name: str, count: str) -> None:
+    """Each that a stage may report, with what tells it apart."""
+    call(node(lambda: {"memory_report": MemoryReport(counts={count: 3})}, name), "sync")
+    metric, apart = COUNTED[name][count]
+    assert [(dict(point.attributes), point.value) for point in told.points(metric)] == [(apart, 3)]
+
+
 class TestGraph:
     def test_a_turn_is_a_span_a_stage(self, told) -> None:
         """Each of the stages, by its name, once."""
@@ -185,6 +195,57 @@ class TestGraph:
         talk(*said, settings={"memories_max_tokens": 20, "max_entries": 1})
         trims = told.sums("langmem_plus.trims", "langmem_plus.trim")
         assert trims["no_room"] >= 1 and trims["evicted"] >= 1
+
+    @pytest.mark.parametrize("words", ["What are my dog and my cat called, please?", "ok, thanks!"])
+    def test_what_a_call_goes_without(self, told, words: str) -> None:
+        """Messages of the thread, with results of tools among them, also where nothing is recalled."""
+        call_ = {"name": "look", "args": {}, "id": "1"}
+        thread = [
+            *(HumanMessage("Look it up."), AIMessage("", tool_calls=[call_]), ToolMessage("found", tool_call_id="1")),
+            *(AIMessage("It is there."), HumanMessage(words)),
+        ]
+        settings_ = PLAIN.replace(tail_messages=3)
+        graph = create_memory_graph(_echo, store=InMemoryStore(), config=settings_)
+        events = list(graph.stream({"messages": thread}, ALICE, stream_mode="custom"))
+        counts = events[0]["memory"]["counts"]
+        assert (counts["tail_left_out"], counts["tail_results_left_out"]) == (2, 1)
+        assert told.sums("langmem_plus.tail.messages") == {(): 2}
+        assert told.sums("langmem_plus.tail.results") == {(): 1}
+
+    def test_what_of_a_prompt_is_cut(self, told) -> None:
+        """The user's words, the thread's summary, and a hint that finds no room."""
+        state: Any = {
+            "messages": [HumanMessage("My dog is called Rex. " * 40)],
+            "memory_plan": Plan(strategy="memory", reason=""),
+            "memory_summary": MemoryRecord(id="s", role="summary", text="They spoke of dogs. " * 40, user_id="a"),
+        }
+        settings_ = {"user_max_tokens": 20, "summary_max_tokens": 30}
+        inject_node(Services(PLAIN.replace(**settings_))).invoke(state)
+        assert told.sums("langmem_plus.trims", "langmem_plus.trim") == {"user": 1, "summary": 1}
+        hint = PLAIN.replace(max_prompt_tokens=60, response_hint="Answer in one short sentence. " * 20)
+        inject_node(Services(hint)).invoke({"messages": [HumanMessage("My dog?")]})
+        assert told.sums("langmem_plus.trims", "langmem_plus.trim")["hint"] == 1
+
+    def test_what_a_turn_costs(self, told) -> None:
+        """Calls and tokens of memory's models over the messages that were stored, in the metrics and in the stream."""
+        usage = {"input_tokens": 40, "output_tokens": 5, "total_tokens": 45}
+        answer = AIMessage('{"facts": [{"text": "The user\'s dog is called Rex."}]}', usage_metadata=usage)
+        model = ScriptedChatModel(then=answer)
+        talk("My dog is called Rex.", "ok", model=model, settings={"combine": False, "summarize": False})
+        (turns,) = told.sums("langmem_plus.turns").values()
+        calls = told.sums("langmem_plus.model.calls", "langmem_plus.stage")
+        assert (turns, sum(calls.values())) == (2, len(model.calls)) and calls["extract"] == 1
+        spent = {"input": 0, "output": 0}
+        for point in told.points("gen_ai.client.token.usage"):
+            spent[point.attributes["gen_ai.token.type"]] += point.sum
+        assert spent == {"input": 40 * len(model.calls), "output": 5 * len(model.calls)}
+
+    def test_a_failure_is_counted_by_its_stage(self, told) -> None:
+        """A model that is away fails the stage that asked it, and no other; the turn goes on."""
+        found = talk("My dog is called Rex.", model=ScriptedChatModel(then=ConnectionError("away")))
+        assert found["messages"][-1].text
+        failed = told.sums("langmem_plus.stage.failures", "langmem_plus.stage", "error.type")
+        assert failed == {("extract", "ConnectionError"): 1}
 
     def test_what_leaves_a_long_thread(self, told) -> None:
         """Messages that compression took out of it."""

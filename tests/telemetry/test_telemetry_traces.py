@@ -26,8 +26,9 @@ from langmem_plus.background import background
 from langmem_plus.testing import ScriptedChatModel
 
 RECALL = ("plan", "retrieve", "rerank", "mmr", "inject")
-REMEMBER = ("extract", "reconcile", "summarize", "evict")
 PLAIN = MemoryConfig(embeddings="none", background=False)
+STAGES = [*create_memory_graph(ScriptedChatModel(), store=InMemoryStore(), config=PLAIN).nodes]
+REMEMBER = tuple(STAGES[STAGES.index("compress") + 1 :])
 SAID = {"messages": [HumanMessage("My dog is called Rex.")]}
 RUN = {"configurable": {"user_id": "alice", "thread_id": "t1"}}
 
