@@ -12,6 +12,7 @@ from langmem_plus.records import TURN_ROLES, Decision, Fact, MemoryRecord
 from langmem_plus.remember.enact import find_replies
 from langmem_plus.remember.fact_records import retire, strengthen
 from langmem_plus.remember.forgetting import find_witnesses, withheld
+from langmem_plus.remember.gist import without_statement
 from langmem_plus.remember.neighbours import find_neighbours
 from langmem_plus.remember.points import amend, read_points, write_points
 from langmem_plus.remember.review import (
@@ -47,7 +48,7 @@ class Case:
         twins: the ids of facts in force that say the same.
         turns: the ids of the turns that it comes from, and of the replies to them.
         witnesses: the ids of the turns through which what is forgotten would come back.
-        summaries: the ids of the namespace's summaries.
+        told: the ids of the namespace's summaries and archives.
         changed: whether the answer changed something.
     """
 
@@ -57,14 +58,14 @@ class Case:
     twins: list[str] = field(default_factory=list)
     turns: list[str] = field(default_factory=list)
     witnesses: list[str] = field(default_factory=list)
-    summaries: list[str] = field(default_factory=list)
+    told: list[str] = field(default_factory=list)
     changed: bool = False
 
     @property
     def keys(self) -> list[str]:
         """The ids of everything that the answer depends on."""
         own = [self.record.id, *targets_of(self.record)]
-        return [*own, *self.twins, *self.turns, *self.witnesses, *self.summaries]
+        return [*own, *self.twins, *self.turns, *self.witnesses, *self.told]
 
     def approve(self, current: Mapping[str, MemoryRecord], *, beside: bool) -> tuple[MemoryRecord, list[MemoryRecord]]:
         """What is in force then, and all that is to be written."""
@@ -81,7 +82,7 @@ class Case:
             left = retire(settled(record), now, CARRIED_OUT)
             retired = [retire(each, now, self._reason(record)) for each in gone]
             others = [*withheld(current, self.witnesses if gone else ()).values()]
-            others += self._summaries(current, lambda points: _without(points, gone))
+            others += self._untold(current, gone)
             return left, [left, *retired, *others]
         left, own = self._in_force(record, gone, current)
         retired = [retire(settled(each), now, self._reason(record), left.id) for each in gone]
@@ -98,7 +99,7 @@ class Case:
             return record, []
         self.changed = True
         left = retire(record, self.services.clock(), TURNED_DOWN)
-        summaries = [] if forgets(record) else self._summaries(current, lambda points: _without(points, [record]))
+        summaries = [] if forgets(record) else self._untold(current, [record])
         return left, [left, *self._noted(current, REJECTED), *summaries]
 
     def _now(self, current: Mapping[str, MemoryRecord]) -> MemoryRecord:
@@ -138,15 +139,30 @@ class Case:
         self, current: Mapping[str, MemoryRecord], left: Callable[[list[str]], list[str]]
     ) -> list[MemoryRecord]:
         now, changed = self.services.clock(), list[MemoryRecord]()
-        for summary in (current[each] for each in self.summaries if each in current):
+        for summary in self._telling(current, "summary"):
             points = read_points(summary)
             kept = left(points)
-            if summary.status != "active" or kept == points:
+            if kept == points:
                 continue
             text = write_points(kept)
             gone = retire(summary, now, "nothing is left of it")
             changed.append(summary.model_copy(update={"text": text, "updated_at": now}) if kept else gone)
         return changed
+
+    def _untold(self, current: Mapping[str, MemoryRecord], gone: Sequence[MemoryRecord]) -> list[MemoryRecord]:
+        """The summaries and archives that tell of something, without it."""
+        archives = self._telling(current, "archive")
+        now, said = self.services.clock(), [Voice.of(each) for each in gone]
+        left = [
+            (each, without_statement(each, lambda line: any(point_tells(line, voice) for voice in said), now))
+            for each in archives
+        ]
+        changed = [kept for each, kept in left if kept is not each]
+        return [*self._summaries(current, lambda points: _without(points, gone)), *changed]
+
+    def _telling(self, current: Mapping[str, MemoryRecord], role: str) -> list[MemoryRecord]:
+        found = (current[each] for each in self.told if each in current)
+        return [each for each in found if each.role == role and each.status == "active"]
 
 
 def _without(points: Sequence[str], gone: Sequence[MemoryRecord]) -> list[str]:
@@ -161,8 +177,8 @@ def open_case(services: Services, namespace: Namespace, key: str) -> Steps[Case]
     case = Case(services, namespace, record)
     if record.status not in ("pending", "active") or review_of(record) is None:
         return case
-    summaries = yield from list_records(namespace, {"role": "summary", "status": "active"})
-    case.summaries = [summary.id for summary in summaries]
+    for role in ("summary", "archive"):
+        case.told += [each.id for each in (yield from list_records(namespace, {"role": role, "status": "active"}))]
     if forgets(record):
         targets = yield from get_records(namespace, targets_of(record))
         decisions = [Decision(event="DELETE", target=each) for each in targets]
@@ -207,7 +223,7 @@ def _answered(record: MemoryRecord) -> MemoryRecord:
         return record
     if record.status == "superseded":
         raise ConflictError(f"memory {record.id} was replaced by {record.replaced_by}: there is nothing to approve.")
-    raise ConflictError(f"memory {record.id} was rejected or forgotten, so it can't be approved: `add` it anew.")
+    raise ConflictError(f"memory {record.id} was rejected or forgotten: `undelete` it first, or `add` it anew.")
 
 
 def _objections(record: MemoryRecord, current: Mapping[str, MemoryRecord], heirs: set[str]) -> dict[str, str]:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, get_args
 
 from langmem_plus.errors import ConfigError
-from langmem_plus.records import REVIEW, Decision, Fact, MemoryRecord, record_id
+from langmem_plus.records import FORGOTTEN, REVIEW, TURN_ROLES, Decision, Fact, MemoryRecord, record_id
 from langmem_plus.shown import shown
 
 logger = logging.getLogger(__name__)
@@ -225,3 +225,8 @@ def is_turned_down(turn: MemoryRecord) -> bool:
     """Whether a fact of a turn was rejected."""
     noted = turn.metadata.get(REVIEW)
     return isinstance(noted, dict) and REJECTED in noted.values()
+
+
+def is_withheld(record: MemoryRecord) -> bool:
+    """Whether a turn isn't recalled: it tells what was asked to be forgotten, or what waits or was rejected."""
+    return record.role in TURN_ROLES and bool(record.metadata.get(FORGOTTEN) or record.metadata.get(REVIEW))

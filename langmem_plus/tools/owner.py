@@ -11,7 +11,8 @@ from pydantic import Field, create_model
 
 from langmem_plus.config import MemoryConfig
 from langmem_plus.recall import read_item
-from langmem_plus.records import FORGOTTEN, REVIEW, TURN_ROLES, MemoryRecord, Role
+from langmem_plus.records import MemoryRecord, Role
+from langmem_plus.remember.review import is_withheld
 from langmem_plus.remember.steps import PAGE, Batch, Steps, read_record
 from langmem_plus.remember.steps import Namespace as Labels
 from langmem_plus.tools.descriptions import (
@@ -192,12 +193,5 @@ def _listed(call: Call, namespace: Labels, role: str) -> Steps[list[MemoryRecord
             if len(page) < PAGE:
                 break
     return [
-        record
-        for record in found
-        if not _is_withheld(record) and (record.expires_at is None or record.expires_at > now)
+        record for record in found if not is_withheld(record) and (record.expires_at is None or record.expires_at > now)
     ]
-
-
-def _is_withheld(record: MemoryRecord) -> bool:
-    """Whether a turn isn't recalled: it tells what was asked to be forgotten, or what waits for its owner."""
-    return record.role in TURN_ROLES and bool(record.metadata.get(FORGOTTEN) or record.metadata.get(REVIEW))

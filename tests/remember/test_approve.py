@@ -6,14 +6,18 @@ import dataclasses
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from langgraph.store.memory import InMemoryStore
 
 from langmem_plus.errors import ConflictError, NotFoundError
 from langmem_plus.recall import recall
 from langmem_plus.records import REVIEW, MemoryRecord
 from langmem_plus.remember.approve import approve_steps, pending_steps, reject_steps
-from langmem_plus.remember.review import TURNED_DOWN, make_policy
+from langmem_plus.remember.review import TURNED_DOWN, make_policy, review_of
 from langmem_plus.remember.steps import Batch, get_records, put, run_steps
 from langmem_plus.remember.summarize import summarize
+from langmem_plus.remember.undelete import undelete_steps
 
 
 class Desk:
@@ -279,3 +283,70 @@ def test_two_who_answer_at_once_come_to_one_result(desk: Desk) -> None:
     assert answered
     assert isinstance(end.value, ConflictError)
     assert desk.person.texts() == ["I live in Paris."]
+
+
+def test_what_was_rejected_waits_again_once_it_is_brought_back(desk: Desk) -> None:
+    """Who changes their mind in time answers anew."""
+    (waiting,) = desk.pending
+    desk.reject(waiting.id)
+    back = desk.run(undelete_steps(desk.person.services, desk.person.scope, waiting.id))
+    assert back.status == "pending"
+    assert desk.approve(waiting.id).status == "active"
+    assert desk.person.texts() == ["I live in Lyon now."]
+    assert not any(REVIEW in turn.metadata for turn in desk.person.records("user"))
+
+
+_PLACES = ("Paris", "Lyon", "Rome")
+_ACTIONS = st.one_of(
+    st.tuples(st.just("say"), st.sampled_from(_PLACES)),
+    st.tuples(st.just("forget"), st.sampled_from(_PLACES)),
+    st.tuples(st.sampled_from(["approve", "beside", "reject", "by hand"]), st.integers(0, 3)),
+    st.tuples(st.sampled_from(["pin", "edit", "delete"]), st.integers(0, 3)),
+)
+
+
+@pytest.mark.parametrize("store", ["memory"], indirect=True)
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(policy=st.sampled_from(["conflicts", "all"]), actions=st.lists(_ACTIONS, max_size=9))
+def test_whatever_happens_meanwhile_an_answer_is_given_once(
+    person: Any, policy: Any, actions: list[tuple[str, Any]]
+) -> None:
+    """No answer fails but with the reason; nothing that was pinned or edited is retired by it; what is active has no
+    note left once somebody looked; the answer again changes nothing.
+    """
+    desk = Desk(person())
+    desk.person.services = dataclasses.replace(
+        desk.person.services, store=InMemoryStore(), review=make_policy(policy, None)
+    )
+    for action, value in actions:
+        if action in ("say", "forget"):
+            desk.person.say(f"I live in {value} now." if action == "say" else f"Forget that I live in {value} now.")
+            continue
+        waiting, known = desk.pending, desk.person.records()
+        if action in ("pin", "edit", "delete"):
+            change = {"pin": {"pinned": True}, "edit": {"text": "I live on a boat."}, "delete": {"status": "deleted"}}
+            for record in known[value : value + 1]:
+                desk.edit(record, **change[action])
+            continue
+        kept = {record.id: record.text for record in known if record.pinned or record.text == "I live on a boat."}
+        for record in waiting[value : value + 1]:
+            if action == "by hand":
+                desk.edit(record, status="active")
+            else:
+                answer(desk, record.id, action)
+        assert not any(review_of(record) for record in (desk.pending and desk.person.records()))
+        assert kept.items() <= {record.id: record.text for record in desk.person.records()}.items()
+
+
+def answer(desk: Desk, id: str, action: str) -> None:
+    """Answer twice; a refusal leaves it waiting."""
+    try:
+        first = desk.reject(id) if action == "reject" else desk.approve(id, beside=action == "beside")
+    except ConflictError:
+        assert desk.get(id).status == "pending"
+        return
+    left = {record.id: record for record in desk.person.records(status=None)}
+    again = desk.reject(id) if action == "reject" else desk.approve(id, beside=action == "beside")
+    assert {record.id: record for record in desk.person.records(status=None)} == left
+    assert again.status in (first.status, "superseded")
+    assert desk.get(id).status != "pending"
