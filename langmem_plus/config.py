@@ -228,6 +228,7 @@ class MemoryConfig(BaseSettings):
         "remember", True, "Ask a model once for facts, decisions and summary, of several turns if several wait."
     )
     turns_per_call: int = _knob("remember", 5, "Pending turns that combine reads in one call at most.", ge=1, le=50)
+    enrich: bool = _knob("remember", True, "Find tags and entities of facts that have none, without asking a model.")
     neighbourhood: int = _knob("remember", 10, "Known records that a new fact is compared with.", ge=0, le=50)
     simhash_distance: int = _knob("remember", 3, "Bits in which near-duplicates may differ.", ge=0, le=64)
     summarize: bool = _knob("remember", True, "Keep a rolling summary of each thread.")

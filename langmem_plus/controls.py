@@ -16,7 +16,7 @@ from langmem_plus.erasure import Choose, EraseReceipt, Erasure, Held, kind_of
 from langmem_plus.errors import InvalidValueError, NotFoundError, PinnedError
 from langmem_plus.labels import read_id
 from langmem_plus.records import TURN_ROLES, Decision, MemoryRecord, Scope, unique
-from langmem_plus.remember.decide import retire
+from langmem_plus.remember.fact_records import retire
 from langmem_plus.remember.forgetting import find_witnesses, withheld
 from langmem_plus.remember.points import read_points, write_points
 from langmem_plus.remember.rewrite import rewrite

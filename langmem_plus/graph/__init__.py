@@ -4,7 +4,7 @@
 
     plan → retrieve → rerank → mmr → inject → record_user → agent → record_assistant → compress → remember
     └──────────────── recall ─────────────┘                                                          ⋮ in the background
-                                                                  extract → reconcile → summarize → evict
+                                                                  extract → enrich → reconcile → summarize → evict
 
 All are compiled without a store; one that is given is closed over, else the parent graph's or the platform's is used.
 """

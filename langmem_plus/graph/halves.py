@@ -30,6 +30,7 @@ from langmem_plus.recall.planner import PlanSpec, make_planner
 from langmem_plus.recall.rerank import rerank_node
 from langmem_plus.recall.retrieve import retrieve_node
 from langmem_plus.records import MemoryHit, MemoryRecord, Plan, Scope, utc_now
+from langmem_plus.remember.enrich import enrich_node
 from langmem_plus.remember.evict import evict_node
 from langmem_plus.remember.extract import extract_node
 from langmem_plus.remember.reconcile import reconcile_node
@@ -51,6 +52,7 @@ RECALL: tuple[tuple[str, Node], ...] = (
 )
 REMEMBER: tuple[tuple[str, Node], ...] = (  # `compress` edits the thread: it stands in the memory graph
     ("extract", extract_node),
+    ("enrich", enrich_node),
     ("reconcile", reconcile_node),
     ("summarize", summarize_node),
     ("evict", evict_node),
@@ -238,7 +240,7 @@ def create_remember_graph(
     config: MemoryConfig | None = None,
     scope: Scope | Template | None = None,
 ) -> Graph:
-    """A graph ``record → extract → reconcile → summarize → evict``: what was said becomes memory.
+    """A graph ``record → extract → enrich → reconcile → summarize → evict``: what was said becomes memory.
 
     As a subgraph after the agent it stores the user's last words in ``messages`` and the reply to them, once, and draws
     facts out of every turn that waits in the store; without messages it does only the latter.

@@ -27,11 +27,11 @@ from langmem_plus.prompts.context import (
     HINT_FRAME,
     HINT_OPEN,
     MEMORIES_HEADING,
-    SUMMARY_HEADING,
-)
     OF_DOCUMENTS,
     OF_MEMORIES,
     OF_SUMMARIES,
+    SUMMARY_HEADING,
+)
 from langmem_plus.prompts.extraction import ExtractedFact, ExtractedFacts, FactKind, render_extraction
 from langmem_plus.prompts.planning import Planned, render_planning
 from langmem_plus.prompts.quoting import quote

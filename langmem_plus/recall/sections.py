@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 from langmem_plus.fence import escape, fold
 from langmem_plus.recall.made import told
 from langmem_plus.recall.overlap import spoken
 from langmem_plus.recall.tail import BYTES, CUT_MARK, size
-from langmem_plus.records import Choice, MemoryHit, MemoryRecord, unique
+from langmem_plus.records import PROPOSED, Choice, MemoryHit, MemoryRecord, unique
 from langmem_plus.tokens import TokenCounter
 
 # A record that is cut shorter than this says too little; the lowest ranked give way instead.
@@ -82,8 +83,44 @@ def topic_of(record: MemoryRecord) -> str:
     path = record.metadata.get("path") if record.role == "document" else None
     if isinstance(path, str):
         return escape(_end_of_path(fold(path)))
-    found = next(iter(record.tags), "")
-    return escape(fold(found))[:LABEL_CHARACTERS].strip()
+    return _topic(next(iter(record.tags), ""))
+
+
+def _topic(tag: str) -> str:
+    return escape(fold(tag))[:LABEL_CHARACTERS].strip()
+
+
+def group(lines: Sequence[Line]) -> list[Line]:
+    """The lines under the topics that two or more of them have; documents each under its path, the rest under none.
+
+    A topic is a record's first tag. One that nobody else has gives way to the first of the record's other tags, and of
+    the tags that its neighbours proposed, that is the topic of another. Which of them is best doesn't matter: the same
+    records are grouped in the same way.
+    """
+    ordered = sorted((line for line in lines if line.hit.record.role != "document"), key=lambda line: line.place)
+    topics = {id(line): line.topic.casefold() for line in ordered}
+    held = Counter(topics.values())
+    for line in ordered:
+        own = topics[id(line)]
+        if own and held[own] > 1:
+            continue
+        shared = next((other for other in _other_topics(line.hit.record) if other != own and held[other]), own)
+        held[own] -= 1
+        held[shared] += 1
+        topics[id(line)] = shared
+    headings: dict[str, str] = {}
+    for line in ordered:
+        headings.setdefault(line.topic.casefold(), line.topic)
+    shown = {key: heading if held[key] > 1 else "" for key, heading in headings.items()}
+    return [replace(line, topic=shown[topics[id(line)]]) if id(line) in topics else line for line in lines]
+
+
+def _other_topics(record: MemoryRecord) -> Iterator[str]:
+    """A record's other tags, then those that are only proposed, as topics are compared."""
+    proposed = record.metadata.get(PROPOSED) if record.role == "memory" else None
+    for tag in (*record.tags[1:], *(proposed if isinstance(proposed, dict) else ())):
+        if isinstance(tag, str) and (topic := _topic(tag).casefold()):
+            yield topic
 
 
 def fit_records(
@@ -108,7 +145,7 @@ def fit_records(
         excerpt_bytes: bytes of one record's text at most.
     """
     section = Section(name, heading)
-    full = [_full_line(hit, excerpt_bytes) for hit in hits]
+    full = group([_full_line(hit, excerpt_bytes) for hit in hits])
     topics = {line.topic for line in full if line.topic}
     overhead = sum(measure.count(f"{text}\n") for text in (heading, *map(_topic_heading, topics)))
     shares = share([measure.count(f"{line.text}\n") for line in full], token_limit - overhead)

@@ -1,8 +1,9 @@
-"""What happens to a fact: ``record → extract → reconcile → summarize → evict``, each a module, a node, a pure core.
+"""What happens to a fact: ``record → extract → enrich → reconcile → summarize → evict``, each a module, a node, a pure core.
 
 - `record` stores what was said, word for word, as a queue;
 - `extract` draws facts out of it, by a model or by rules (`statements`, `cues`, `sentences`), and drops what the user's
   words don't support (`support`);
+- `enrich` says what they are about where nobody did (`key_phrases`, `named`, `chinese`, `function_words`, `found`);
 - `reconcile` compares them with what is known (`decide`, `rules`, `slots`, `quantities`, `simhash`) and writes all of
   it in one batch (`ledger`);
 - `summarize` keeps the thread's rolling summary, which tells what the assistant did, too (`actions`);

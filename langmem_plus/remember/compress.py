@@ -19,7 +19,7 @@ from langmem_plus.config import MemoryConfig
 from langmem_plus.records import TURN_ROLES, MemoryRecord, MemoryReport, Scope, summary_key
 from langmem_plus.remember.compress_covered import Covered
 from langmem_plus.remember.compress_cut import Stretch, old_stretches, removals
-from langmem_plus.remember.decide import retire
+from langmem_plus.remember.fact_records import retire
 from langmem_plus.remember.record import keeps_thread
 from langmem_plus.remember.rewrite import rewrite
 from langmem_plus.remember.steps import Steps, arun_steps, get_records, list_records, put, run_steps

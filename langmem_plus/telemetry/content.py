@@ -40,7 +40,7 @@ def _records(name: str, state: Mapping[str, Any]) -> list[dict[str, Any]]:
     if name in ("retrieve", "rerank", "mmr", "inject", "search"):
         hits = state.get("memory_hits") or []
         return [{"id": hit.record.id, "content": hit.record.text, **_score(hit.scores)} for hit in hits]
-    if name in ("extract", "reconcile"):
+    if name in ("extract", "enrich", "reconcile"):
         return [{"content": fact.text} for fact in state.get("memory_facts") or []]
     return []
 

@@ -45,7 +45,7 @@ def test_the_halves_are_the_parts_of_the_whole():
     assert whole == [
         *("plan", "retrieve", "rerank", "mmr", "inject"),
         *("record_user", "agent", "record_assistant", "compress"),
-        *("extract", "reconcile", "summarize", "evict"),
+        *("extract", "enrich", "reconcile", "summarize", "evict"),
     ]
     assert [name for name in create_recall_graph().nodes if name != "__start__"] == whole[:5]
     assert [name for name in create_remember_graph().nodes if name != "__start__"] == ["record", *whole[9:]]

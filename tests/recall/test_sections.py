@@ -44,16 +44,20 @@ def test_a_record_without_sources_names_itself(record: MakeRecord) -> None:
 
 
 def test_lines_are_grouped_by_topic_then_time(hit: MakeHit) -> None:
-    """By the first tag; without one first. The order of the hits doesn't show."""
+    """By the first tag that others have, too; without one first. The order of the hits doesn't show."""
     day = dt.timedelta(days=1)
     hits = [
         hit("w2", tags=["work"], observed_at=dt.datetime(2024, 1, 2, tzinfo=dt.UTC)),
-        hit("h1", tags=["Home", "work"]),
+        hit("h1", tags=["Home", "garden"], id="h1"),
+        hit("h2", tags=["home"], id="h2"),
+        hit("alone", tags=["tea"], id="z"),
         hit("none"),
         hit("w1", tags=["work"], observed_at=dt.datetime(2024, 1, 2, tzinfo=dt.UTC) - day),
     ]
     lines = [line.split(" (")[0] for line in memories(hits).text.splitlines()]
-    assert lines == ["# Memories", "[memory] none", "## Home", "[memory] h1", "## work", "[memory] w1", "[memory] w2"]
+    assert lines[:3] == ["# Memories", "[memory] none", "[memory] alone"]
+    assert lines[3:6] == ["## Home", "[memory] h1", "[memory] h2"]
+    assert lines[6:] == ["## work", "[memory] w1", "[memory] w2"]
     assert memories(hits[::-1]).text == memories(hits).text
 
 
