@@ -88,7 +88,9 @@ class MemoryConfig(BaseSettings):
         "recall", "space", "space recalls from every thread of the space, thread from the current one and archives."
     )
     top_k: int = _knob("recall", 8, "Memories that are recalled at most.", ge=1, le=200)
-    fetch_k: int = _knob("recall", 100, "Candidates that are fetched before reranking.", ge=1, le=1000)
+    fetch_k: int = _knob(
+        "recall", 50, "Candidates that are ranked closely; where no token bits choose them, more are.", ge=1, le=1000
+    )
     fusion: Literal["convex", "rrf"] = _knob("recall", "convex", "How words and vectors are combined.")
     dense_weight: float = _knob("recall", 0.5, "Share of the vectors against the words, for convex fusion.", ge=0, le=1)
     rrf_k: int = _knob("recall", 60, "The constant of reciprocal rank fusion.", ge=1, le=1000)
@@ -121,7 +123,7 @@ class MemoryConfig(BaseSettings):
     score_threshold: float | None = _knob(
         "recall",
         None,
-        "Relevance below which a memory isn't recalled; none is what is calibrated: 0.15 in prompts, 0.03 in searches.",
+        "Relevance below which a memory isn't recalled; none is what is calibrated: 0.18 in prompts, 0.04 in searches.",
         ge=0,
         le=1,
     )
@@ -244,7 +246,7 @@ class MemoryConfig(BaseSettings):
     )
     recent_messages_to_keep: int = _knob("remember", 10, "Messages that compression leaves whole.", ge=1, le=1_000_000)
     archive_conversations: bool = _knob(
-        "remember", False, "Keep a searchable archive of what was compressed.", planned=True
+        "remember", False, "Keep an archive of conversations that are compressed or cleared, found in other threads."
     )
     compress_deletes_turns: bool = _knob("remember", False, "Soft-delete stored turns together with compression.")
     max_entries: int = _knob(
@@ -259,7 +261,7 @@ class MemoryConfig(BaseSettings):
     )
     turn_ttl_days: float | None = _knob("remember", None, "Days after which verbatim turns expire.", gt=0, le=36_500)
     retention_days: float | None = _knob(
-        "remember", None, "Days after which unpinned records are retired.", gt=0, le=36_500, planned=True
+        "remember", None, "Days after which unpinned facts and turns are archived and erased.", gt=0, le=36_500
     )
     strict: bool = _knob("remember", False, "Raise when memory fails instead of answering without it.")
 
@@ -272,10 +274,10 @@ class MemoryConfig(BaseSettings):
         "control", False, "Put texts, users and threads into traces; off, names and numbers alone."
     )
     tombstone_hours: float = _knob(
-        "control", 24.0, "Hours for which a deleted record can be brought back.", ge=0, le=876_000, planned=True
+        "control", 24.0, "Hours for which a deleted record can be brought back.", ge=0, le=876_000
     )
     review: Literal["none", "conflicts", "all"] | None = _knob(
-        "control", None, "Which decisions wait for the owner's approval.", planned=True
+        "control", None, "Which decisions wait for the owner's approval: conflicts with what is known, or all."
     )
 
     def __init__(self, **values: Any) -> None:

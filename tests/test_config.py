@@ -31,7 +31,7 @@ DESIGNED: dict[str, dict[str, Any]] = {
         "strategy": "auto",
         "recall_scope": "space",
         "top_k": 8,
-        "fetch_k": 100,
+        "fetch_k": 50,
         "fusion": "convex",
         "dense_weight": 0.5,
         "rrf_k": 60,
@@ -168,7 +168,7 @@ class TestKnobs:
         with pytest.raises(ValidationError):
             config.top_k = 6
         assert (config.replace(fetch_k=60).top_k, config.replace(fetch_k=60).fetch_k) == (5, 60)
-        assert config.fetch_k == 100
+        assert config.fetch_k == 50
         with pytest.raises(ConfigError, match="fetch_k=0"):
             config.replace(fetch_k=0)
 

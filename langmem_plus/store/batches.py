@@ -32,7 +32,7 @@ class ExactSearchOp(SearchOp):
 
 
 class NarrowedSearchOp(ExactSearchOp):
-    """The same, chosen from more candidates by their token bits."""
+    """The same, chosen from more candidates by their token bits; without these, more than the limit says are found."""
 
     __slots__ = ()
 

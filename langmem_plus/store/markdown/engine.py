@@ -31,7 +31,7 @@ from langmem_plus.store.markdown.files import Namespace, Stamp, carried_out, is_
 from langmem_plus.store.markdown.indexing import Indexing
 from langmem_plus.store.markdown.layout import Layout
 from langmem_plus.store.markdown.namespace import InterruptedBatchError, OpenNamespace
-from langmem_plus.store.markdown.narrowing import question_tokens
+from langmem_plus.store.markdown.narrowing import question_tokens, widened
 from langmem_plus.store.markdown.planning import Step, Write, actions
 from langmem_plus.store.markdown.rooms import Rooms
 from langmem_plus.store.markdown.searching import fields_of, forget, listing, ranking
@@ -316,6 +316,8 @@ class Engine:
         is_question = bool(op.query and op.query.strip())
         if not is_question or (self._ranking == "dense" and self.embedder is None):
             return listing(rooms, op, note)
-        encoder = self.embedder.encoder if self.embedder and isinstance(op, NarrowedSearchOp) else None
-        asked = question_tokens(encoder, op.query or "")
+        asked = None
+        if isinstance(op, NarrowedSearchOp):
+            asked = question_tokens(self.embedder.encoder if self.embedder else None, op.query or "")
+            op = op if asked is not None else op._replace(limit=widened(op.limit))
         return ranking(rooms, op, query, self._ranking, self._config, note, asked)

@@ -21,6 +21,8 @@ logger = logging.getLogger(__name__)
 # The best by fused score that are looked at. Source: on LoCoMo's development conversations the best 50 of 250 answer as
 # much as the first 200 do (recall at 10), and of 500 no more.
 LOOKED_AT = 250
+# So many times as many are read where no token bits choose them: by words alone, 200 find 1.6 points more than 50 do.
+_WIDER = 4
 
 
 def question_tokens(encoder: TokenEncoder | None, question: str) -> AskedTokens | None:
@@ -30,6 +32,11 @@ def question_tokens(encoder: TokenEncoder | None, question: str) -> AskedTokens 
     except Exception as error:
         logger.info("the local model failed, so the fused scores alone choose the candidates", exc_info=error)
         return None
+
+
+def widened(limit: int) -> int:
+    """How many candidates are read instead of so many where no token bits choose them."""
+    return max(limit, min(_WIDER * limit, LOOKED_AT))
 
 
 class Order:

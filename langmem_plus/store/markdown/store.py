@@ -255,7 +255,7 @@ class MarkdownStore(BaseStore):
     def exactly(self, op: SearchOp, *, narrowed: bool = False) -> SearchOp:
         """The same search as a recall asks it: of the very namespace that it names, so that what lies below takes no
         place in its answer and costs nothing, and with token bits. ``narrowed``: these choose the answer from some
-        hundreds of candidates.
+        hundreds of candidates; where they can't, more of these than the limit says are given, to be chosen from.
         """
         return NarrowedSearchOp(*op) if narrowed else ExactSearchOp(*op)
 

@@ -16,7 +16,7 @@ from langmem_plus.providers.late_interaction import ask_for_order
 from langmem_plus.providers.token_bits import AskedTokens, local_token_encoder
 from langmem_plus.store import MarkdownStore
 from langmem_plus.store.markdown import narrowing
-from langmem_plus.store.markdown.narrowing import LOOKED_AT, Order, narrowed, question_tokens
+from langmem_plus.store.markdown.narrowing import LOOKED_AT, Order, narrowed, question_tokens, widened
 from langmem_plus.store.search import Fused
 
 DIMS = 16
@@ -118,3 +118,15 @@ def test_a_recall_finds_what_fusion_ranks_too_low(tmp_path: Any, record: Any, ns
         assert len(chosen) == len(plain) == 5
         assert {item.key: item.score for item in chosen}.items() <= {item.key: item.score for item in whole}.items()
         assert ask_for_order(local_token_encoder(), op.query or "") is not None
+
+
+def test_without_token_bits_more_candidates_are_given(open_store: Any, ns: Any, record: Any) -> None:
+    """The caller has to choose from them; a plain search keeps to its limit."""
+    store = open_store(None)
+    for n in range(20):
+        store.put(ns, f"k{n}", record(f"k{n}", f"green tea, cup {n}"))
+    op = SearchOp(ns, query="green tea", limit=3)
+    (wide,), (exact,) = store.batch([store.exactly(op, narrowed=True)]), store.batch([store.exactly(op)])
+    assert (len(wide), len(exact)) == (12, 3)
+    assert wide[:3] == exact
+    assert (widened(1000), widened(50), widened(100), widened(1)) == (1000, 200, LOOKED_AT, 4)
