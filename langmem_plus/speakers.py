@@ -67,7 +67,7 @@ def shown_name(name: str) -> str:
     plain = " ".join(_SIGNS.sub(" ", drawn).split())
     if len(plain) > SHOWN_CHARACTERS:
         plain = f"{plain[: SHOWN_CHARACTERS - 1].rstrip()}…"
-    if not any(each.isalnum() for each in plain):
+    if not any(unicodedata.category(each)[0] in "LNS" for each in plain):
         return NOBODY
     return f"{NOBODY} named {plain}" if _is_role(plain) else plain
 

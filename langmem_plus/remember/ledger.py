@@ -14,6 +14,7 @@ from langmem_plus.remember.found import given_alone
 from langmem_plus.remember.review import TURNED_DOWN, Waiting, hold
 from langmem_plus.remember.slots import find_slot
 from langmem_plus.remember.steps import put
+from langmem_plus.speakers import Voice
 from langmem_plus.text import tokens
 
 
@@ -110,12 +111,19 @@ class Ledger:
 
 
 def nearest(text: str, records: Sequence[MemoryRecord], count: int) -> list[MemoryRecord]:
-    """The records most like a text by their words, for stores that rank nothing; those of the same slot come first."""
+    """The records most like a text by their words, for stores that rank nothing; those of the same slot come first.
+
+    Args:
+        text: a statement, from its speaker's own view.
+        records: what the same speaker said.
+        count: how many at most.
+    """
     wanted, slot = _words(text), find_slot(text)
 
     def likeness(record: MemoryRecord) -> tuple[bool, float]:
-        other = find_slot(record.text)
-        held = _words(record.text)
+        told = Voice.of(record).own
+        other = find_slot(told)
+        held = _words(told)
         shared = len(wanted & held) / (len(wanted | held) or 1)
         return slot is not None and other is not None and slot.same_slot(other), shared
 

@@ -33,7 +33,7 @@ def find_neighbours(
         pages = yield Batch([SearchOp(namespace, filter=dict(KNOWN), limit=limit, query=query) for _, query in asked])
         if any(len(page) == limit and any(item.score is None for item in page) for page in pages):
             everything = alive((yield from list_records(namespace, KNOWN)), now)
-            return {fact.key: nearest(fact.text, by_speaker(everything, fact), count) for fact in facts}
+            return {fact.key: nearest(Voice.of(fact).own, by_speaker(everything, fact), count) for fact in facts}
         crowded: list[tuple[Fact, str]] = []
         for (fact, query), page in zip(asked, pages, strict=True):
             records = read_records(page, namespace)

@@ -32,7 +32,7 @@ from langmem_plus.remember.settle import waits
 from langmem_plus.remember.statements import asks_not_to_keep
 from langmem_plus.remember.steps import Ask, Namespace, Steps, get_records, list_records
 from langmem_plus.services import Services
-from langmem_plus.speakers import by_speaker, name_of
+from langmem_plus.speakers import Voice, by_speaker, name_of
 
 logger = logging.getLogger(__name__)
 
@@ -137,7 +137,9 @@ def weigh_steps(
         ids = ledger.learn(proposal.shown) if proposal else []
         ids += [each for fact in mine for each in ledger.learn(neighbours.get(fact.key, ()))]
         count = neighbour_count(services)
-        earlier = [each for fact in mine for each in nearest(fact.text, by_speaker(ledger.added(), fact), count)]
+        earlier = [
+            each for fact in mine for each in nearest(Voice.of(fact).own, by_speaker(ledger.added(), fact), count)
+        ]
         ids += [record.id for record in earlier]
         verdict = yield from decide_turn(mine, ids, ledger, services, proposal)
         decisions += verdict.decisions
