@@ -9,14 +9,14 @@ from rich.table import Table
 from rich.text import Text
 
 from langmem_plus.cli.output import console, one_line
-from langmem_plus.evals.probes import NONSENSE, OWN, REMOVED, UNRELATED
+from langmem_plus.evals.probes import NONSENSE, OWN, REMOVED, SESSIONS, UNRELATED
 from langmem_plus.evals.write import Halves, Score
 
 Row = Mapping[str, Any]
 _TURNS = {"R@1": "recall@1", "R@5": "recall@5", "R@10": "recall@10", "NDCG@10": "ndcg@10", "MRR": "mrr"}
 _SESSIONS = {"R@5": "session recall@5", "any@5": "session any@5", "all@5": "session all@5"}
 _STAGES = ("retrieve", "rerank", "mmr", "inject", "recall", "again")
-_PROBES = {NONSENSE: "nonsense", UNRELATED: "unrelated", REMOVED: "removed", OWN: "the set's"}
+_PROBES = {NONSENSE: "nonsense", UNRELATED: "unrelated", REMOVED: "removed", SESSIONS: "sessions", OWN: "the set's"}
 _MOST_COLUMNS = 6  # setups that stand beside each other in 80 columns
 _COUNTED = ("samples", "messages", "questions", "entries")
 _NONE = "–"

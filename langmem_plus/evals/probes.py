@@ -12,7 +12,8 @@ from typing import Any
 from langmem_plus.evals.metrics import SEED
 
 NONSENSE, UNRELATED, REMOVED, OWN = "nonsense", "unrelated", "evidence removed", "the set's own"
-PROBES = (NONSENSE, UNRELATED, REMOVED, OWN)
+SESSIONS = "sessions removed"
+PROBES = (NONSENSE, UNRELATED, REMOVED, SESSIONS, OWN)
 
 
 @functools.cache

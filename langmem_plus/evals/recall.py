@@ -9,7 +9,6 @@ Pairs of statements also go through remember, with a model that is scripted from
 from __future__ import annotations
 
 import hashlib
-import random
 import shutil
 import tempfile
 import time
@@ -24,9 +23,10 @@ from langmem_plus.evals.datasets import Dataset
 from langmem_plus.evals.decided import PROTOCOL as DECIDED_PROTOCOL
 from langmem_plus.evals.decided import measured
 from langmem_plus.evals.metrics import RESAMPLES, SEED
-from langmem_plus.evals.probes import NONSENSE, OWN, REMOVED, UNRELATED, nonsense_questions, unrelated_questions
+from langmem_plus.evals.probes import NONSENSE, OWN, UNRELATED, nonsense_questions, unrelated_questions
 from langmem_plus.evals.provenance import provenance, settings_json
 from langmem_plus.evals.questions import Question, Sample
+from langmem_plus.evals.removals import Removal, removals
 from langmem_plus.evals.setups import BM25, Setup, by_store
 from langmem_plus.evals.summary import compared, summarise
 from langmem_plus.evals.vectors import take_vectors
@@ -35,7 +35,6 @@ Answers = dict[str, list[Answer]]  # by setup, in the order of asking
 Asked = tuple[Question, str]  # and why it should get no answer, empty where it has one
 
 PROBED = 100  # questions of nonsense, and as many unrelated ones, over all samples
-REMOVED_QUESTIONS = 150  # questions that are asked once more when their evidence is gone
 PROTOCOL = (
     "stores are built through MemoryClient.add, one a sample, each thread at its own time; facts are drawn out by "
     "rules and count as the message that they came from",
@@ -47,7 +46,8 @@ PROTOCOL = (
     "bm25: the store's keyword ranking of the same turns (k1 1.2, b 0.75, stems, stop words, speakers' names), "
     f"without facts, neighbours and recall; McNemar: some evidence among the first {ANSWERED_AT} hits",
     "nonsense, unrelated: questions that come with the package; evidence removed: questions asked again in a copy of "
-    "the store without their evidence; AUROC of the best hit's relevance against that of answerable questions",
+    "the store without their evidence, whose neighbours stay; sessions removed: in one without the sessions of their "
+    "evidence; AUROC of the best hit's relevance against that of answerable questions",
 )
 
 
@@ -69,7 +69,8 @@ class Place:
 def workload(dataset: Dataset, setups: Sequence[Setup], *, probes: bool = True) -> int:
     """How many steps a run takes: messages that are added and questions that are asked."""
     messages = sum(sample.messages for sample in dataset.samples) * len(by_store(setups))
-    asked = sum(len(each) for each in _asked(dataset, probes)) + sum(map(len, _removed(dataset, probes)))
+    asked = sum(len(each) for each in _asked(dataset, probes))
+    asked += sum(len(gone.questions) for each in (removals(dataset) if probes else ()) for gone in each)
     again = sum(sample.messages + len(sample.questions) for sample, _ in _decided(dataset, setups))
     return messages + asked * len(setups) + again
 
@@ -96,7 +97,7 @@ def evaluate(
     started = time.perf_counter()
     answers: Answers = {setup.name: [] for setup in setups}
     building = 0.0
-    asked, removed = _asked(dataset, probes), _removed(dataset, probes)
+    asked, removed = _asked(dataset, probes), removals(dataset) if probes else [[] for _ in dataset.samples]
     for group in by_store(setups):
         folder = place.stores / dataset.sha256[:12] / f"{group[0].written_as}-{_word(group[0])}"
         # By the sample's own name: another run may ask fewer of them.
@@ -106,8 +107,8 @@ def evaluate(
         building += time.perf_counter() - began
         for number, (_, root) in enumerate(roots):
             _ask_all(root, group, asked[number], answers, step)
-            if removed[number]:
-                _ask_without(root, group, removed[number], answers, step)
+            for gone in removed[number]:
+                _ask_without(root, group, gone, answers, step)
             if not place.keep:
                 shutil.rmtree(root, ignore_errors=True)
     rows = {setup.name: _row(setup, answers) for setup in setups}
@@ -164,13 +165,11 @@ def _ask_all(
                 step(1)
 
 
-def _ask_without(
-    root: Path, group: Sequence[Setup], questions: Sequence[Question], answers: Answers, step: Step
-) -> None:
+def _ask_without(root: Path, group: Sequence[Setup], gone: Removal, answers: Answers, step: Step) -> None:
     with tempfile.TemporaryDirectory(dir=root.parent, prefix="without-") as scratch:
         copy = Path(scratch) / "store"
-        without(root, copy, group[0], {id for question in questions for id in question.evidence})
-        _ask_all(copy, group, [(question, REMOVED) for question in questions], answers, step)
+        without(root, copy, group[0], gone.message_ids)
+        _ask_all(copy, group, [(question, gone.probe) for question in gone.questions], answers, step)
 
 
 def _asked(dataset: Dataset, probes: bool) -> list[list[Asked]]:
@@ -191,22 +190,6 @@ def _asked(dataset: Dataset, probes: bool) -> list[list[Asked]]:
         place = (number + number // len(unrelated)) % len(dataset.samples)
         asked_at = dataset.samples[place].questions[0].asked_at
         found[place].append((Question(text, probe, asked_at=asked_at, answerable=False), probe))
-    return found
-
-
-def _removed(dataset: Dataset, probes: bool) -> list[list[Question]]:
-    """The questions of each sample that are asked again without their evidence."""
-    places = [
-        (s, question)
-        for s, sample in enumerate(dataset.samples)
-        for question in sample.questions
-        if question.answerable and question.evidence and not question.older
-    ]
-    found: list[list[Question]] = [[] for _ in dataset.samples]
-    for s, question in random.Random(f"{SEED}:removed").sample(
-        places, min(REMOVED_QUESTIONS, len(places)) if probes else 0
-    ):
-        found[s].append(question)
     return found
 
 
