@@ -176,7 +176,8 @@ class _Writer:
         turns |= withheld({**current, **turns}, hidden)
         for key, (source, state) in noted.items():
             about = exchange_of(turns[source])
-            for id in (source, *(each for each in replies if about and exchange_of(current[each]) == about)):
+            said = [each for each in replies if each in current and current[each].status == "active"]
+            for id in (source, *(each for each in said if about and exchange_of(current[each]) == about)):
                 turns[id] = note(turns.get(id) or current[id], key, state)
         return [*ledger.puts(writing.namespace), *(put(writing.namespace, turn) for turn in turns.values())]
 
