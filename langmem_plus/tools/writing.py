@@ -16,7 +16,9 @@ from langmem_plus.errors import ConflictError, InvalidValueError, NotFoundError,
 from langmem_plus.recall import read_item
 from langmem_plus.records import Fact, MemoryRecord, record_id
 from langmem_plus.remember.decide import find_repeats
+from langmem_plus.remember.enrich import enrich_fact
 from langmem_plus.remember.fact_records import make_record, retire, strengthen
+from langmem_plus.remember.found import given_alone
 from langmem_plus.remember.neighbours import find_neighbours
 from langmem_plus.remember.rewrite import rewrite
 from langmem_plus.remember.steps import Batch, Exchange, Namespace, Steps, put, read_record, write
@@ -98,7 +100,7 @@ def _strengthened(call: Call, namespace: Namespace, known: MemoryRecord, content
     """The write that counts a repetition, once a call."""
     if call.id is not None and call.id in known.source_ids:
         return []
-    repeat = _record(call, known.id, content).model_copy(update={"metadata": {}})
+    repeat = given_alone(_record(call, known.id, content), known).model_copy(update={"metadata": {}})
     return [put(namespace, strengthen(known, repeat, call.services.clock(), by="model"))]
 
 
@@ -106,6 +108,9 @@ def _record(call: Call, key: str, content: Content) -> MemoryRecord:
     scope, now = call.scope, call.services.clock()
     told = {CALL: call.id, "tool": call.tool} if call.id else {"tool": call.tool}
     told |= {"name": call.speaker} if call.speaker else {}
+    metadata = {**content.metadata, **told}
+    fact = Fact(text=content.text, source_id=key, ordinal=0, tags=find_tags("fact", content.text), metadata=metadata)
+    about = enrich_fact(fact) if call.services.config.enrich else fact
     return make_record(
         key,
         content.text,
@@ -114,9 +119,10 @@ def _record(call: Call, key: str, content: Content) -> MemoryRecord:
         observed_at=now,
         importance=importance("fact", asked=True),
         manually_saved=True,
-        tags=find_tags("fact", content.text),
+        tags=about.tags,
         source_ids=[call.id] if call.id else [],
-        metadata={**content.metadata, **told},
+        metadata_confidence=about.metadata_confidence,
+        metadata=about.metadata,
     )
 
 

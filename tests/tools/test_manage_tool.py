@@ -51,9 +51,16 @@ class TestCreate:
         assert answer.status == "success"
         assert (record.text, record.role, record.user_id) == (ANNE, "memory", "alice")
         assert (record.thread_id, record.source_ids, record.manually_saved) == ("t1", ["c1"], True)
-        assert record.tags == ["Anne"]
+        assert record.tags[-1] == record.metadata["entities"][-1] == "Anne"
         assert record.simhash
         assert record.importance == 0.5
+
+    def test_what_it_is_about_is_found(self, manage, ask, records, alice) -> None:
+        """Tags, names and how sure they are, as for facts that are drawn out of what was said."""
+        ask(manage, "c1", alice, content="I play the cello with Anne")
+        (record,) = records().values()
+        assert (record.tags, record.metadata["entities"]) == (["cello", "Anne"], ["Anne"])
+        assert record.metadata_confidence > 0.7
 
     def test_a_call_that_is_executed_again_writes_once(self, manage, ask, records, alice) -> None:
         """A retry, a replay or a resume gives the same answer, and leaves the one memory."""
