@@ -206,7 +206,8 @@ CHINESE_SPLIT = re.compile(
 
 _WORD = re.compile(r"[^\W_](?:[\w+#]|[-.&](?=[^\W_])|['’](?=(?:s|t|m|d|re|ve|ll)\b))*", re.IGNORECASE)
 _ELIDED = re.compile(r"\b(qu|jusqu|lorsqu|puisqu|[cdjlmnst])['’](?=\w)", re.IGNORECASE)
-_SHAPED = re.compile(r"[^\W\d_].*[A-ZÀ-Þ]|[A-ZÀ-Þ]\d|[A-ZÀ-Þ]{2}")
+_SHAPED = re.compile(r"^.+[A-ZÀ-Þ]|^[A-ZÀ-Þ]\d")
+_ADDRESS = re.compile(r"\b(?:https?://|www\.)\S+|(?<!\S)[^\s@]{1,64}@\S+")
 _STATEMENT_END = re.compile(r"[.!?…:;\n]")
 POSSESSIVE = "'s"
 _FEWEST = 0.3  # share of a text's words that are in the lists of its language
@@ -236,8 +237,8 @@ class Word(NamedTuple):
 
 
 def apart(text: str) -> str:
-    """The text with elided words apart, as long as it was: "j'habite" gives "j habite"."""
-    return _ELIDED.sub(r"\1 ", text)
+    """The text with elided words apart and without addresses, as long as it was: "j'habite" gives "j habite"."""
+    return _ELIDED.sub(r"\1 ", _ADDRESS.sub(lambda address: " " * len(address.group()), text))
 
 
 def read_words(text: str) -> list[Word]:

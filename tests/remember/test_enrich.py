@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -341,12 +340,3 @@ def test_any_topics_and_any_budget(pairs: list[Any], order: Any, budget: int) ->
     kept = [each for each in hits if f"[memory] {each.text} " in tight]
     assert kept == hits[: len(kept)]
     assert report.tokens.get("memories", 0) <= budget
-
-
-def test_it_is_cheap() -> None:
-    """No fact of a usual length takes long, even beside many neighbours with many tags."""
-    around = [near(f"text {n}", *(f"tag {n} {m}" for m in range(6)), likeness=0.5) for n in range(50)]
-    started = time.process_time()
-    for n in range(20):
-        enrich_fact(fact(f"My cello teacher is called Mr Okafor, and I live in Porto {n}."), around)
-    assert time.process_time() - started < 2  # some 3 ms each, measured; the bound only tells a blow-up

@@ -121,6 +121,7 @@ def test_each_language(language: str) -> None:
         ("Le dentiste m'a posé un plombage.", ["dentiste", "plombage"]),
         ("Mi hermano compra pan.", ["hermano", "pan"]),
         ("我对海鲜过敏。", ["海鲜过敏"]),
+        ("My email is ann@example.com, see https://example.org/docs", ["email"]),
         ("OK", []),
         ("", []),
         ("Jeg har en hund", []),
