@@ -12,6 +12,7 @@ from pydantic import BaseModel
 
 from langmem_plus.fence import fence, strip_context
 from langmem_plus.prompts import (
+    Archived,
     Change,
     Changes,
     Conversation,
@@ -24,6 +25,7 @@ from langmem_plus.prompts import (
     Summary,
     fact_label,
     quote,
+    render_archive,
     render_combination,
     render_extraction,
     render_reconciliation,
@@ -48,6 +50,12 @@ def records(*texts: str) -> list[MemoryRecord]:
 
 
 RENDERED = {
+    "archive": render_archive(
+        ["The user plans a trip.", "Open: when?"],
+        ["The user's wife is Anne."],
+        [("user", "In May, so let's book it.")],
+        max_items=7,
+    ),
     "extraction": render_extraction("My wife is Anne, and we moved to Lyon last week.", max_facts=3, said_at=SAID),
     "extraction-of-a-named-speaker": render_extraction("I like tea.", max_facts=1, name="Caroline"),
     "reconciliation": render_reconciliation(
@@ -90,11 +98,11 @@ def test_what_a_model_reads_is_a_golden_file(name: str) -> None:
     assert path.read_text(encoding="utf-8") == rendered
 
 
-@pytest.mark.parametrize("schema", [ExtractedFacts, Changes, Summary, Ratings, PlacedFacts, FactsAndSummary])
+@pytest.mark.parametrize("schema", [ExtractedFacts, Changes, Summary, Ratings, PlacedFacts, FactsAndSummary, Archived])
 def test_each_field_of_an_answer_is_described_for_the_model(schema: type[BaseModel]) -> None:
     """The schema goes to the model, too."""
     described = schema.model_json_schema()
-    for part in [described, *described["$defs"].values()]:
+    for part in [described, *described.get("$defs", {}).values()]:
         assert all("description" in field for field in part["properties"].values()), part
 
 
@@ -103,7 +111,7 @@ def test_examples_are_turns_of_a_chat_and_their_answers_can_be_read(name: str) -
     """Small models repeat what stands as an example in the system prompt."""
     messages = RENDERED[name]
     schemas: dict[str, type[BaseModel]] = {"extraction": ExtractedFacts, "reconciliation": Changes, "summary": Summary}
-    schemas |= {"reranking": Ratings, "combination": FactsAndSummary}
+    schemas |= {"archive": Archived, "reranking": Ratings, "combination": FactsAndSummary}
     schema = schemas[name.split("-")[0]]
     answers = [message.text for message in messages if message.type == "ai"]
     assert [message.type for message in messages] == ["system", *["human", "ai"] * len(answers), "human"]

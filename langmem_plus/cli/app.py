@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from langmem_plus.cli import conversation, documents, evaluation, importing, owner
+from langmem_plus.cli import conversation, documents, evaluation, importing, owner, review
 from langmem_plus.cli.options import (
     MOST,
     ConfigOption,
@@ -252,6 +252,16 @@ def show_config(config: ConfigOption = None, as_json: JsonOption = False) -> Non
 
 app.command("import")(importing.import_file)
 app.command()(documents.documents)
-for command in (owner.pin, owner.unpin, owner.forget, owner.erase, owner.export, owner.restore):
+for command in (
+    owner.pin,
+    owner.unpin,
+    owner.forget,
+    owner.undelete,
+    owner.archive,
+    owner.erase,
+    owner.export,
+    owner.restore,
+    review.review,
+):
     app.command()(command)
 app.add_typer(evaluation.app, name="eval")

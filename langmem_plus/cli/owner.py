@@ -1,4 +1,4 @@
-"""The commands by which an owner decides: pin, unpin, forget, erase, export, restore."""
+"""The commands by which an owner decides: pin, unpin, forget, undelete, archive, erase, export, restore."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from langmem_plus.cli.options import (
     SpaceOption,
     ThreadOption,
     UserOption,
+    check_model,
     open_client,
     open_reader,
     read_config,
 )
-from langmem_plus.cli.output import console, errors, one_line, print_json, record_table, warn
+from langmem_plus.cli.output import console, errors, one_line, print_json, record_sheet, record_table, warn
 from langmem_plus.erasure import EraseReceipt
 from langmem_plus.records import MemoryRecord, Scope
 
@@ -139,6 +140,39 @@ def restore(
         f"{report.files} files of {report.user_id!r}: {report.written} written, {report.equal} were there already, "
         f"{report.kept} are newer here"
     )
+
+
+def archive(
+    thread: Annotated[str, typer.Argument(metavar="THREAD", help="The conversation.")],
+    user: UserOption,
+    space: SpaceOption = "default",
+    path: PathOption = None,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Archive a conversation: what it was about, what was decided, what is open; other threads find it."""
+    with open_reader(path, check_model(read_config(config)), Scope(user, space), as_json) as client:
+        record = client.archive(thread, user_id=user, space=space)
+    if record is None:
+        errors.print(f"Nothing in the conversation {one_line(thread)!r} of {user!r} is worth an archive.")
+        raise typer.Exit(1)
+    if as_json:
+        print_json(record.to_value())
+    else:
+        console.print(record_sheet(record))
+
+
+def undelete(
+    record_id: IdArgument,
+    user: UserOption,
+    space: SpaceOption = "default",
+    path: PathOption = None,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Bring back a memory that was forgotten or evicted, within tombstone_hours."""
+    with open_reader(path, read_config(config), Scope(user, space), as_json) as client:
+        _show(client.undelete(record_id, user_id=user, space=space), as_json)
 
 
 def _show(record: MemoryRecord, as_json: bool) -> None:

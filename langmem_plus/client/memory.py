@@ -16,12 +16,14 @@ from langchain_core.language_models import BaseChatModel
 from langgraph.store.base import BaseStore
 
 from langmem_plus.client.apart import aapart, apart
+from langmem_plus.client.archived import ArchiveCalls
 from langmem_plus.client.conversation import ConversationCalls
 from langmem_plus.client.explained import ExplainCalls
 from langmem_plus.client.imported import ImportCalls
 from langmem_plus.client.listed import Hits, Records
 from langmem_plus.client.owner import OwnerCalls
 from langmem_plus.client.past import PastCalls
+from langmem_plus.client.reviewed import ReviewCalls
 from langmem_plus.client.said import Message, add_steps
 from langmem_plus.client.stored import begins_with, chosen, everything, exact, gets, listing
 from langmem_plus.config import MemoryConfig
@@ -29,14 +31,16 @@ from langmem_plus.errors import ConfigError
 from langmem_plus.graph import Afterwards, aflush, flush, make_services
 from langmem_plus.providers import make_chat_model
 from langmem_plus.recall import Filter, arecall, read_filter, recall
+from langmem_plus.recall.planner import PlanSpec
 from langmem_plus.records import MemoryRecord, Role, Scope, utc_now
+from langmem_plus.remember.review import ReviewSpec
 from langmem_plus.remember.steps import arun_steps, run_steps
 from langmem_plus.services import Documents, Services
 
 Timeout = float | Literal["settings"] | None
 
 
-class MemoryClient(ConversationCalls, ExplainCalls, ImportCalls, OwnerCalls, PastCalls):
+class MemoryClient(ArchiveCalls, ConversationCalls, ExplainCalls, ImportCalls, OwnerCalls, PastCalls, ReviewCalls):
     """One memory, opened: talk, add, search, list, load, pin, forget and erase; facts are drawn out in the background.
 
     Turns that an earlier process left behind are worked off when the client is opened, or, where the store can't tell
@@ -50,6 +54,11 @@ class MemoryClient(ConversationCalls, ExplainCalls, ImportCalls, OwnerCalls, Pas
         config: the settings; None reads them from the environment.
         documents: the workspace's, a `DocumentIndex` or several, excerpts of which `chat` recalls where a message names
             them; `search` finds memories alone. Who opened them closes them.
+        plan: which memory a message to `chat` or `explain` needs, in place of the cues: a function of its words, the
+            messages and the settings that gives a `Plan`, a strategy's name, or None for the cues; or a chat model or
+            its name.
+        review: which decisions wait for `approve` and `reject`, in place of the setting: ``none``, ``conflicts``,
+            ``all``, or a function of a `Decision` and the record that it would retire, or None; True lets it wait.
         clock: the current time, by which ages are counted; tests and measurements pass their own.
 
     Raises:
@@ -64,13 +73,21 @@ class MemoryClient(ConversationCalls, ExplainCalls, ImportCalls, OwnerCalls, Pas
         chat_model: str | BaseChatModel | None = None,
         config: MemoryConfig | None = None,
         documents: Documents | Sequence[Documents] | None = None,
+        plan: PlanSpec = None,
+        review: ReviewSpec = None,
         clock: Callable[[], dt.datetime] = utc_now,
     ) -> None:
         self.config = MemoryConfig.of(config)
         self._own = not isinstance(store, BaseStore)
         self.store: BaseStore = store if isinstance(store, BaseStore) else _open_store(store, self.config)
         self._services = make_services(
-            store=self.store, model=model, config=self.config, documents=documents, clock=clock
+            store=self.store,
+            model=model,
+            config=self.config,
+            documents=documents,
+            plan=plan,
+            review=review,
+            clock=clock,
         )
         self._chat_model = make_chat_model(chat_model, self.config)
         self._afterwards = Afterwards(self._services)

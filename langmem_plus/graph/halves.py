@@ -30,11 +30,15 @@ from langmem_plus.recall.planner import PlanSpec, make_planner
 from langmem_plus.recall.rerank import rerank_node
 from langmem_plus.recall.retrieve import retrieve_node
 from langmem_plus.records import MemoryHit, MemoryRecord, Plan, Scope, utc_now
+from langmem_plus.remember.archive import archive_node
 from langmem_plus.remember.enrich import enrich_node
 from langmem_plus.remember.evict import evict_node
 from langmem_plus.remember.extract import extract_node
 from langmem_plus.remember.reconcile import reconcile_node
 from langmem_plus.remember.record import keep_incognito, record_node
+from langmem_plus.remember.retain import is_wanted as is_retain_wanted
+from langmem_plus.remember.retain import retain_node
+from langmem_plus.remember.review import ReviewSpec, make_policy
 from langmem_plus.remember.summarize import summarize_node
 from langmem_plus.services import Documents, Services, Step, Template, Update, held
 from langmem_plus.shown import shown
@@ -111,6 +115,7 @@ def make_services(
     reranker: RerankerSpec = None,
     documents: Documents | Sequence[Documents] | None = None,
     plan: PlanSpec = None,
+    review: ReviewSpec = None,
     clock: Callable[[], dt.datetime] = utc_now,
 ) -> Services:
     """Turn the arguments of a public function into what the nodes share."""
@@ -126,6 +131,7 @@ def make_services(
         clock=clock,
         documents=_checked_documents(documents),
         plan=make_planner(plan, config, chat_model),
+        review=make_policy(review, config.review),
     )
 
 
@@ -144,6 +150,15 @@ def _checked_scope(scope: Any) -> Scope | Template | None:
 def stages(nodes: Sequence[tuple[str, Node]], services: Services) -> list[tuple[str, Runnable[MemoryState, Update]]]:
     """The named nodes of one half, in order."""
     return [(name, node(services)) for name, node in nodes]
+
+
+def remember_nodes(services: Services) -> tuple[tuple[str, Node], ...]:
+    """The nodes of remember, in order: those that every graph has, and those that the settings ask for."""
+    config = services.config
+    archives = config.archive_conversations and services.model is not None  # rules make one where it is needed
+    extra = {"summarize": [("archive", archive_node)] * archives}
+    found = [node for each in REMEMBER for node in (each, *extra.get(each[0], ()))]
+    return (*found, *([("retain", retain_node)] if is_retain_wanted(config) else []))
 
 
 def recall_stages(services: Services, *, whole_thread: bool) -> list[tuple[str, Runnable[MemoryState, Update]]]:
@@ -189,7 +204,7 @@ def build_recall_graph(services: Services) -> Graph:
 def build_remember_graph(services: Services, *, recorded: bool) -> Graph:
     """The remember graph over services that exist already; where the turns are ``recorded``, it begins after that."""
     builder = StateGraph(MemoryState, input_schema=Nothing, output_schema=Remembered)
-    nodes = REMEMBER if recorded else (("record", record_node), *REMEMBER)
+    nodes = remember_nodes(services) if recorded else (("record", record_node), *remember_nodes(services))
     builder.add_sequence(stages(nodes, services))
     builder.add_edge(START, nodes[0][0]).add_edge(nodes[-1][0], END)
     return aware(RememberGraph, builder.compile(name="remember"))
@@ -239,6 +254,7 @@ def create_remember_graph(
     model: str | BaseChatModel | None = None,
     config: MemoryConfig | None = None,
     scope: Scope | Template | None = None,
+    review: ReviewSpec = None,
 ) -> Graph:
     """A graph ``record → extract → enrich → reconcile → summarize → evict``: what was said becomes memory.
 
@@ -254,6 +270,9 @@ def create_remember_graph(
         model: draws facts out, decides and summarises, as ``provider:model`` or as a chat model; None uses rules.
         config: the settings; None reads them from the environment.
         scope: as in `create_recall_graph`.
+        review: which decisions wait for the owner's approval, in place of the setting: ``none``, ``conflicts``,
+            ``all``, or a function of a `Decision` and the record that it would retire, or None; True lets it wait.
+            With ``background=False`` and a checkpointer around it, the graph asks, as `create_memory_graph` does.
     """
-    services = make_services(store=store, model=model, config=config, scope=scope)
+    services = make_services(store=store, model=model, config=config, scope=scope, review=review)
     return build_remember_graph(services, recorded=False)

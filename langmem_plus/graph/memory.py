@@ -17,12 +17,13 @@ from typing_extensions import TypedDict
 from langmem_plus.config import MemoryConfig
 from langmem_plus.graph.afterwards import Afterwards
 from langmem_plus.graph.agent import Agent, agent_node, open_door
-from langmem_plus.graph.halves import REMEMBER, Answered, Graph, Messages, make_services, recall_stages, stages
+from langmem_plus.graph.halves import Answered, Graph, Messages, make_services, recall_stages, remember_nodes, stages
 from langmem_plus.graph.parents import ForeignGraph, aware
 from langmem_plus.recall.planner import PlanSpec
 from langmem_plus.records import MemoryReport, Scope
 from langmem_plus.remember.compress import compress_node
 from langmem_plus.remember.record import record_assistant_node, record_user_node
+from langmem_plus.remember.review import ReviewSpec
 from langmem_plus.services import Documents, Services, Step, Template, Update, held
 from langmem_plus.state import MemoryState
 
@@ -37,6 +38,7 @@ def create_memory_graph(
     checkpointer: Checkpointer = None,
     documents: Documents | Sequence[Documents] | None = None,
     plan: PlanSpec = None,
+    review: ReviewSpec = None,
 ) -> Graph:
     """An agent that remembers: what matters is recalled before it answers, and what was said is stored after.
 
@@ -72,12 +74,19 @@ def create_memory_graph(
             them (the strategy ``documents``).
         plan: which memory a message needs, in place of the cues: a function of its words, the messages and the
             settings that gives a `Plan`, a strategy's name, or None for the cues; or a chat model or its name.
+        review: which decisions wait for the owner's approval, in place of the setting: ``none``, ``conflicts``,
+            ``all``, or a function of a `Decision` and the record that it would retire, or None; True lets it wait.
+            With ``background=False`` and a checkpointer, the graph stops with an interrupt before any of it is written;
+            resume it with True, False, or ``{"approve": [ids], "reject": [ids]}``. Else, and for what isn't named, a
+            pending record waits for the client's `approve` and `reject`.
 
     Raises:
         ConfigError: the agent isn't any of these, or a setting names something that can't be built. The graph itself
             raises MissingStoreError without a store and MissingIdentityError without a user.
     """
-    services = make_services(store=store, model=model, config=config, scope=scope, documents=documents, plan=plan)
+    services = make_services(
+        store=store, model=model, config=config, scope=scope, documents=documents, plan=plan, review=review
+    )
     return build_memory_graph(agent, services, checkpointer)
 
 
@@ -103,7 +112,7 @@ def build_memory_graph(
     recall = recall_stages(services, whole_thread=door.reader is not None)
     # The store is left out of compile(): a graph that carries one doesn't load on LangGraph's platform.
     builder = StateGraph(MemoryState, input_schema=input_schema, output_schema=Answered)
-    record, rest = record_user_node(services), stages(REMEMBER, services)
+    record, rest = record_user_node(services), stages(remember_nodes(services), services)
     if services.config.background:
         afterwards = Afterwards(services)
         record, rest = expecting(record, services, afterwards), [("remember", remember_node(services, afterwards))]

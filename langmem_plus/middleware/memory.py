@@ -19,7 +19,7 @@ from langgraph.types import Command
 
 from langmem_plus.config import MemoryConfig
 from langmem_plus.graph import Afterwards, make_services
-from langmem_plus.graph.halves import REMEMBER, recall_stages, stages
+from langmem_plus.graph.halves import recall_stages, remember_nodes, stages
 from langmem_plus.graph.memory import expecting, remember_node
 from langmem_plus.middleware.call import Request, asked_thread, inject, reply_thread, said_place, shortened
 from langmem_plus.middleware.channels import NOWHERE, Channels, Progress, Run, Runs, read_name
@@ -28,6 +28,7 @@ from langmem_plus.recall.query import bounded, current_text
 from langmem_plus.records import MemoryReport, Scope
 from langmem_plus.remember.compress import compress_node
 from langmem_plus.remember.record import last_counted, record_assistant_node, record_user_node, user_turn
+from langmem_plus.remember.review import ReviewSpec
 from langmem_plus.services import Documents, Template, Update, marked
 from langmem_plus.state import MemoryState
 
@@ -66,6 +67,9 @@ class LongTermMemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             them (the strategy ``documents``).
         plan: which memory a message needs, in place of the cues: a function of its words, the messages and the
             settings that gives a `Plan`, a strategy's name, or None for the cues; or a chat model or its name.
+        review: which decisions wait for the owner's approval, in place of the setting: ``none``, ``conflicts``,
+            ``all``, or a function of a `Decision` and the record that it would retire, or None; True lets it wait.
+            As in `create_memory_graph`, an agent with ``background=False`` and a checkpointer asks with an interrupt.
 
     Raises:
         ConfigError: the name can't be a node's, or a setting names something that can't be built. The agent itself
@@ -85,18 +89,21 @@ class LongTermMemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         name: str | None = None,
         documents: Documents | Sequence[Documents] | None = None,
         plan: PlanSpec = None,
+        review: ReviewSpec = None,
     ) -> None:
         super().__init__()
         self._name = type(self).__name__ if name is None else read_name(name)
         self._channels = Channels.of(self._name)
         self.state_schema = self._channels.schema()
         self.tools = ()
-        services = make_services(store=store, model=model, config=config, scope=scope, documents=documents, plan=plan)
+        services = make_services(
+            store=store, model=model, config=config, scope=scope, documents=documents, plan=plan, review=review
+        )
         self._services = services
         self._runs = Runs()
         # The agent sees the whole thread, as far as whoever stands ahead in the list of middleware leaves it.
         self._recall: list[Stage] = [node for _, node in recall_stages(services, whole_thread=True)]
-        before, after = record_user_node(services), [node for _, node in stages(REMEMBER, services)]
+        before, after = record_user_node(services), [node for _, node in stages(remember_nodes(services), services)]
         if services.config.background:
             afterwards = Afterwards(services)
             before, after = expecting(before, services, afterwards), [remember_node(services, afterwards)]

@@ -1,10 +1,12 @@
 """Put what was recalled into one model call, within its budgets; never into the thread.
 
-The context is, in this order: the thread's summary, memories, documents (all quotes, inside of one fence), and the
-operator's hint. It stands just before the current user's words, after the prefix that the provider caches. The same
-set of records gives the same bytes: they are ordered by topic, then by time; there are no scores and no clock.
+The context is, in this order: the thread's summary, archives of earlier conversations, memories, documents (all
+quotes, inside of one fence), and the operator's hint. It stands just before the current user's words, after the prefix
+that the provider caches. The same set of records gives the same bytes: they are ordered by topic, then by time; there
+are no scores and no clock.
 
-The total goes, in this order, to the user's words, the thread's tail, the hint, the summary, memories, documents.
+The total goes, in this order, to the user's words, the thread's tail, the hint, the summary, archives and memories,
+documents. Archives and memories share one budget, of which archives take half at most where there are both.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from langmem_plus.config import MemoryConfig
 from langmem_plus.fence import ENCLOSURE, escape, fence, fence_hint, strip_context
 from langmem_plus.messages import last_human
-from langmem_plus.prompts import DOCUMENTS_HEADING, MEMORIES_HEADING, SUMMARY_HEADING
+from langmem_plus.prompts import ARCHIVES_HEADING, DOCUMENTS_HEADING, MEMORIES_HEADING, SUMMARY_HEADING
 from langmem_plus.recall.mmr import choice
 from langmem_plus.recall.query import current_text
 from langmem_plus.recall.sections import Section, fit_records, fit_summary
@@ -34,6 +36,7 @@ __all__ = ["apply_context", "build_context", "clip_tail", "inject_node", "strip_
 MessageT = TypeVar("MessageT", bound=BaseMessage)
 
 _GAP = "\n\n"
+_SECTION_OF = {"archive": "archives", "document": "documents"}  # of every other role: memories
 
 
 def build_context(
@@ -75,9 +78,9 @@ def build_context(
     pinned = {hit.record.id for hit in hits if hit.record.pinned}
     report = _report(sections, hint, text, measure, pinned)
     if hint_cut:
+        report.counts["hint_left_out"] = 1
         report.warnings.append("response_hint found no room in the prompt: shorten it, or raise max_prompt_tokens")
     return text, report
-        report.counts["hint_left_out"] = 1
 
 
 @dataclass
@@ -111,15 +114,22 @@ def _sections(
     limits = {"token_limit": min(config.summary_max_tokens, tokens), "byte_limit": size_left}
     sections = [fit_summary(summary, SUMMARY_HEADING, room.measure, **limits)]
     room.spend(sections[-1].text)
-    for name, heading, limit, excerpt in (
-        ("memories", MEMORIES_HEADING, config.memories_max_tokens, None),
-        ("documents", DOCUMENTS_HEADING, config.documents_max_tokens, config.document_excerpt_bytes),
+    kinds = [_SECTION_OF.get(hit.record.role, "memories") for hit in hits]
+    shared = config.memories_max_tokens
+    for name, heading, excerpt in (
+        ("archives", ARCHIVES_HEADING, None),
+        ("memories", MEMORIES_HEADING, None),
+        ("documents", DOCUMENTS_HEADING, config.document_excerpt_bytes),
     ):
-        chosen = [hit for hit in hits if (hit.record.role == "document") == (name == "documents")]
+        chosen = [hit for hit, kind in zip(hits, kinds, strict=True) if kind == name]
+        limit = config.documents_max_tokens if name == "documents" else shared
+        if name == "archives" and "memories" in kinds:
+            limit //= 2
         tokens, size_left = room.left
         limits = {"token_limit": min(limit, tokens), "byte_limit": size_left}
         sections.append(fit_records(name, heading, chosen, room.measure, **limits, excerpt_bytes=excerpt))
         room.spend(sections[-1].text)
+        shared -= room.measure.count(sections[-1].text)
     return sections
 
 
@@ -196,6 +206,7 @@ def _tell_cuts(
 ) -> None:
     """Report what of the thread this call goes without: messages, results of tools among them, and the user's words."""
     if current_text(call) != current_text(messages):
+        report.counts["user_shortened"] = 1
         report.warnings.append(f"the user's message was cut to user_max_tokens ({settings.user_max_tokens})")
     if left_out := len(messages) - len(call):
         results = [sum(isinstance(message, ToolMessage) for message in each) for each in (messages, call)]
@@ -205,7 +216,6 @@ def _tell_cuts(
 def inject_node(services: Services, *, whole_thread: bool = False) -> Runnable[MemoryState, Update]:
     """The node: reads what was recalled, writes ``memory_context``, and streams the report of the whole recall.
 
-        report.counts["user_shortened"] = 1
     Args:
         services: the settings.
         whole_thread: the agent sees all of the thread, however long: nothing is cut. The context's room is what the

@@ -29,8 +29,8 @@ from langmem_plus.recall.cues import (
     CONTINUITY_FILLERS,
     DOCUMENTS,
     first_phrase,
-    without_phrases,
 )
+from langmem_plus.recall.earlier import asked_topic
 from langmem_plus.recall.planner import ModelPlanner, Planner, aask, ask, read_answer
 from langmem_plus.recall.query import bounded, current_text, search_query
 from langmem_plus.records import MemoryReport, Plan
@@ -81,10 +81,8 @@ def _by_cue(text: str, config: MemoryConfig, asked: bool) -> Plan:
     if not flat and not question:
         return Plan(strategy="none", reason="the message has no words")
     if cue := first_phrase(flat, config.search_triggers):
-        rest = without_phrases(text, config.search_triggers)
-        return Plan(
-            strategy="archive", reason=f"an earlier conversation: {cue!r}", query=rest if normalise(rest) else ""
-        )
+        topic = asked_topic(text, config.search_triggers)
+        return Plan(strategy="archive", reason=f"an earlier conversation: {cue!r}", query=topic)
     if cue := find_small_talk(text, asked=asked, cues=config.small_talk_cues):
         return Plan(strategy="none", reason=f"small talk: {cue!r}")
     if cue := _continuity(flat, amended(CONTINUITY, config.continuity_cues)):

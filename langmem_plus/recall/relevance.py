@@ -25,6 +25,12 @@ _ENOUGH_COSINES = 8
 # How much a hit's own evidence counts against its place within the search. Half and half leaves the evidence found on
 # LoCoMo's six development conversations as it is (64 % at 5, 73 % at 10), and keeps the second of two good hits off 0.
 EVIDENCE_SHARE = 0.5
+# An archive is recalled by what a conversation was about, which holds few words of a question. So its relevance is the
+# probability that it is the conversation meant: 1 / (1 + exp(-(a·r + b))) of what the other hits' scale gives it, r.
+# (a, b) are fitted on 62 questions in five languages for 24 archives that rules made, first where the probability of an
+# answer is known, then where it isn't. At 0.7 are 32 and 32 of 38 conversations that were meant (27 and 18 without
+# this), and 0 and 1 of 706 others; the Brier score falls from 0.083 to 0.061 and from 0.170 to 0.099.
+ARCHIVE_SCALES = {True: (10.8, -4.3), False: (9.0, -2.0)}
 # How far beyond [-1, 1] a cosine may lie by rounding.
 _ROUNDING = 1e-3
 # agent-cli scores candidates 0.5 that can't be told apart.
@@ -41,7 +47,8 @@ def relevance_of(
     1 - (1 - c)(1 - b), from its cosine (c, scaled by `nearness`) and the share of the query's words that it holds (b).
     Its relevance is the mean of two numbers that both fall with its rank: the store's score times the best e of the
     search, and the best e of the hits from it downwards. So a nonsense query stays near 0, however well its best hit
-    compares with the others. Where token bits tell how likely an answer is, the best hit has that relevance.
+    compares with the others. Where token bits tell how likely an answer is, the best hit has that relevance. That of an
+    archive says how likely it is the conversation that is meant.
 
     ``minmax``: the store's scores scaled over the candidates. ``sigmoid``: as calibrated, but scores that are logits
     (beyond [-1, 1]) become 1 / (1 + exp(-x)). What a store didn't rank is scored by shared words.
@@ -63,6 +70,7 @@ def relevance_of(
     else:
         evidence = np.where(unranked, share, evidence)
         relevance = _sure(_calibrated(judged.order, evidence, _kinds(hits)), judged)
+    relevance = _meant(relevance, hits, judged is not None and judged.probability is not None)
     blank = not tokens(query)  # "who am I?": nothing to judge by
     told = judged.near if judged is not None and judged.near is not None else np.zeros(len(hits), bool)
     return relevance, (cosines > COSINE_OF_NOTHING) | (share > 0) | logits | blank | told
@@ -141,6 +149,13 @@ def _kinds(hits: Sequence[MemoryHit]) -> list[list[int]]:
         role = hit.record.role
         groups.setdefault(role if role in ("archive", "document") else "", []).append(place)
     return list(groups.values())
+
+
+def _meant(relevance: Floats, hits: Sequence[MemoryHit], sure: bool) -> Floats:
+    """The relevances, those of archives on their own scale; nothing speaks for what has none."""
+    slope, start = ARCHIVE_SCALES[sure]
+    is_archive = np.array([hit.record.role == "archive" for hit in hits], bool)
+    return np.where(is_archive & (relevance > 0), sigmoid(slope * relevance + start), relevance)
 
 
 def _sure(relevance: Floats, judged: Judged) -> Floats:

@@ -30,31 +30,38 @@ Answer: TypeAlias = tuple[list[MemoryHit], Item | None, MemoryReport]
 _GROWTH = 4
 # So many times as long at most where a filter left too little of it.
 _FILTERED_GROWTH = 8
+# So many times as many candidates are taken from a store that can't compare their token bits itself.
+_FOREIGN = 2
 _EVERYTHING = 2**31 - 1  # a limit that no namespace reaches and that every database takes
 # What an exact store is asked for where a filter can't be told it: with a condition, it ranks without a bound.
 _UNBOUNDED: dict[str, Any] = {"role": {"$ne": "summary"}}
 _FACTS_AND_TURNS = frozenset({"memory", "user", "assistant"})
+_ASKED_FOR = {"archive": ("archive",), "documents": ("document",)}  # what else a strategy recalls
 
 
 @runtime_checkable
 class SearchesExactly(Protocol):
     """A store that can search a namespace without those below it."""
 
-    def exactly(self, op: SearchOp) -> SearchOp:
-        """The same search, of the items of that very namespace alone."""
+    def exactly(self, op: SearchOp, *, narrowed: bool = False) -> SearchOp:
+        """The same search, of the items of that very namespace alone; ``narrowed``: chosen from more by their token
+        bits, or more of them where that can't be."""
         ...
 
 
 def first_ops(wanted: Wanted) -> list[SearchOp]:
-    """The searches: one a namespace; strict sessions ask for their thread and, apart, for archived conversations."""
+    """The searches: one a namespace, and another for what is asked for apart: archives, documents. Strict sessions ask
+    for their thread alone.
+    """
     filters: list[dict[str, Any] | None] = [None]
     if wanted.config.recall_scope == "thread":
         thread_id = wanted.scope.thread_id
         filters = [{"thread_id": thread_id}] if thread_id else []
         if "archive" in wanted.roles:
             filters.append({"role": "archive"})
-    elif "document" in wanted.roles and wanted.roles != frozenset(ROLES):
-        filters.append({"role": "document"})  # asked for by name: memories must not crowd them out, nor they memories
+    elif wanted.roles != frozenset(ROLES):
+        # asked for by name or by a trigger: memories must not crowd them out, nor they memories
+        filters += [{"role": role} for role in ("archive", "document") if role in wanted.roles]
     query = wanted.query or None
     ops = [
         SearchOp(namespace, filter=condition, limit=wanted.limit, query=query)
@@ -151,8 +158,11 @@ def _fetching(store: BaseStore, wanted: Wanted, summary: bool) -> Generator[list
     ops: list[Op] = [GetOp(wanted.scope.namespace, summary_key(wanted.scope))] if with_summary else []
     searches = first_ops(wanted) if wanted.search else []
     exact = isinstance(store, SearchesExactly)
+    reranks = wanted.config.relevance == "calibrated" and wanted.config.reranker.lower() != "none"
     if isinstance(store, SearchesExactly):
-        searches = [store.exactly(op) for op in searches]
+        searches = [store.exactly(op, narrowed=reranks) for op in searches]
+    elif reranks:
+        searches = [op._replace(limit=_FOREIGN * op.limit) for op in searches]
     results: Sequence[Any] = yield [*ops, *searches]
     item, results = (results[0] if with_summary else None), results[len(ops) :]
     found, usable = Found(), [0] * len(searches)
@@ -252,8 +262,8 @@ def want(state: MemoryState, services: Services, config: RunnableConfig) -> Want
     """What the plan asks the store for; None where it asks for nothing. Small talk, too, tells that a store or a user
     is missing; memory that is off, and an incognito session, need neither.
 
-    Archived conversations take part in every search, but in strict sessions (``recall_scope = "thread"``) only where
-    the message asks for an earlier conversation. Documents take part where the message names them.
+    Archived conversations, of other threads than this one, take part where the message asks for an earlier
+    conversation. Documents take part where the message names them.
     """
     messages, settings = state.get("messages") or [], services.config
     plan = state.get("memory_plan") or plan_messages(messages, settings, incognito=services.is_incognito(config))
@@ -263,10 +273,7 @@ def want(state: MemoryState, services: Services, config: RunnableConfig) -> Want
             services.find_store()
         return None
     roles = set(_FACTS_AND_TURNS)
-    if plan.strategy == "archive" or settings.recall_scope == "space":
-        roles.add("archive")
-    if plan.strategy == "documents":
-        roles.add("document")
+    roles.update(_ASKED_FOR.get(plan.strategy, ()))
     return Wanted(
         scope=services.find_scope(config),
         query=plan.query or bounded(current_text(messages)),

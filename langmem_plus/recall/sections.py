@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from langmem_plus.fence import escape, fold
 from langmem_plus.recall.made import told
-from langmem_plus.recall.overlap import spoken
+from langmem_plus.recall.overlap import shown
 from langmem_plus.recall.tail import BYTES, CUT_MARK, size
 from langmem_plus.records import PROPOSED, Choice, MemoryHit, MemoryRecord, unique
 from langmem_plus.tokens import TokenCounter
@@ -79,7 +79,11 @@ def record_line(record: MemoryRecord, body: str) -> str:
 
 
 def topic_of(record: MemoryRecord) -> str:
-    """The heading that a record stands under: a document's path, another's first tag; empty without one."""
+    """The heading that a record stands under: a document's path, another's first tag; empty without one. An archive has
+    several topics, and stands by its time.
+    """
+    if record.role == "archive":
+        return ""
     path = record.metadata.get("path") if record.role == "document" else None
     if isinstance(path, str):
         return escape(_end_of_path(fold(path)))
@@ -204,7 +208,7 @@ def share(sizes: Sequence[int], budget: int) -> list[int]:
 
 
 def _full_line(hit: MemoryHit, excerpt_bytes: int | None) -> Line:
-    body, part = fold(spoken(hit.record)), fold(_opened(hit.record))
+    body, part = fold(shown(hit.record)), fold(_opened(hit.record))
     excerpt = part if excerpt_bytes is None else _excerpt(part, excerpt_bytes)
     return Line(hit, record_line(hit.record, excerpt), topic_of(hit.record), shortened=excerpt != body)
 
@@ -212,7 +216,7 @@ def _full_line(hit: MemoryHit, excerpt_bytes: int | None) -> Line:
 def _opened(record: MemoryRecord) -> str:
     """What a record says; of a long document the part that says most of what is asked, where the search found one."""
     part = record.metadata.get("excerpt") if record.role == "document" else None
-    return part if isinstance(part, str) and part.strip() else spoken(record)
+    return part if isinstance(part, str) and part.strip() else shown(record)
 
 
 def _shorten(line: Line, allowed: int, measure: TokenCounter) -> Line | None:

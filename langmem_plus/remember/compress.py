@@ -2,7 +2,8 @@
 
 The summary stands in the store and is injected by recall; it never stands among the messages. A thread over
 ``threshold_tokens`` loses what the summary already tells, and nothing waits for a model: what isn't told yet goes after
-a later turn. Only over ``hard_limit_tokens`` the summary is made at once, before the agent runs.
+a later turn. Only over ``hard_limit_tokens`` the summary is made at once, before the agent runs. With
+``archive_conversations`` the thread's archive is brought up to date before anything leaves.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from langgraph.store.base import PutOp
 
 from langmem_plus.config import MemoryConfig
 from langmem_plus.records import TURN_ROLES, MemoryRecord, MemoryReport, Scope, summary_key
+from langmem_plus.remember.archive import COMPRESSED, archive_steps
 from langmem_plus.remember.compress_covered import Covered
 from langmem_plus.remember.compress_cut import Stretch, old_stretches, removals
 from langmem_plus.remember.fact_records import retire
@@ -27,8 +29,6 @@ from langmem_plus.remember.summarize import summarize_now
 from langmem_plus.services import Services, Update, stage
 from langmem_plus.state import MemoryState
 from langmem_plus.tokens import counter
-
-REASON = "its conversation was compressed"
 
 
 @dataclass(frozen=True)
@@ -71,6 +71,8 @@ def compress_steps(
     if now and _size(sizes, chosen) > limit:
         found = yield from _summarized(services, scope, found, [each for each in old if each not in chosen], warnings)
         chosen = [places for places in old if found.tells(places)]
+    if chosen and config.archive_conversations:  # which stands before anything goes; rules make it, at once
+        warnings += (yield from archive_steps(services, scope, ask=False)).warnings
     if config.compress_deletes_turns:
         yield from _retire(scope, found, chosen, services.clock())
     left = len(old) - len(chosen)
@@ -141,7 +143,7 @@ def _retire(scope: Scope, found: Covered, chosen: Sequence[Stretch], now: dt.dat
         if current.get(key) != found.summary:
             return []
         return [
-            put(scope.namespace, retire(turn, now, REASON))
+            put(scope.namespace, retire(turn, now, COMPRESSED))
             for id in turns
             if (turn := current.get(id)) is not None
             and turn.status == "active"

@@ -4,13 +4,15 @@ An erased **fact** takes with it what it replaced, the turns that it was drawn f
 and facts that say it word for word; what else was drawn from those turns stays, and no longer names them. An erased
 **turn** or **thread** takes with it the facts that were drawn from nothing else; a fact that another turn stands for
 stays, and no longer names the erased one. A **summary** that read what is erased is made anew, without a model, out of
-the turns that it read and that are left.
+the turns that it read and that are left; of an **archive** that read it, or tells it, those lines stay that a text that
+is left stands for.
 """
 
 from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from langmem_plus.config import MemoryConfig
@@ -19,6 +21,7 @@ from langmem_plus.records import FORGOTTEN, TURN_ROLES, MemoryRecord
 from langmem_plus.remember.facts import in_order
 from langmem_plus.remember.forgetting import restates, tells
 from langmem_plus.remember.found import without_proposals
+from langmem_plus.remember.gist import UNREAD, read_gist, tags_of, without
 from langmem_plus.remember.points import extract_points, heard, read_points, write_points
 from langmem_plus.speakers import Voice
 from langmem_plus.text import tokens, words
@@ -153,8 +156,8 @@ class Traces:
         read = not self._sources.isdisjoint(record.source_ids) and record.role not in TURN_ROLES
         if record.role == "summary" and (read or self._says_points(record)):
             return self._summary(record)
-        if record.role == "archive" and (read or self._says(record)):
-            return None
+        if record.role == "archive" and (read or self._has_read_erased(record) or self._tells_any(record)):
+            return self._archive(record)
         linked = not self._gone.isdisjoint((*record.replaces, record.replaced_by or ""))
         record = without_proposals(record, self._gone)
         if not (read or linked):
@@ -209,6 +212,41 @@ class Traces:
             return None
         update = {"text": write_points(made), "source_ids": [id for id in summary.source_ids if id in kept]}
         return summary.model_copy(update=update)
+
+    def _tells_any(self, archive: MemoryRecord) -> bool:
+        return any(self._tells(line) for line in read_gist(archive).lines)
+
+    def _has_read_erased(self, archive: MemoryRecord) -> bool:
+        """Whether an archive covers an erased turn of its conversation that it doesn't name any more."""
+        gone = [self._by_id[id] for id in self._gone if id in self._by_id]
+        turns = [each for each in gone if each.role in TURN_ROLES and each.thread_id == archive.thread_id]
+        return archive.covers_until is not None and any(each.created_at <= archive.covers_until for each in turns)
+
+    def _archive(self, archive: MemoryRecord) -> MemoryRecord | None:
+        """What is left of an archive: lines, topics and names whose words all stand in one text that is left."""
+        if archive.status != "active":
+            return None
+        alive = [record for record in self._records if record.id not in self._gone]
+        turns = [r for r in alive if r.role in TURN_ROLES and r.thread_id == archive.thread_id]
+        told = [turn for turn in turns if not turn.metadata.get(FORGOTTEN)]
+        facts = [record for record in alive if record.role == "memory" and record.status == "active"]
+        texts = [set(tokens(record.text)) for record in (*told, *facts)]
+
+        def stands(term: str) -> bool:
+            return any(set(tokens(term)) <= text for text in texts)
+
+        left = without(read_gist(archive), lambda line: self._tells(line) or not stands(line))
+        left = replace(left, topics=tuple(filter(stands, left.topics)), names=tuple(filter(stands, left.names)))
+        if not left:
+            return None
+        metadata = {name: value for name, value in archive.metadata.items() if name != UNREAD} | left.metadata
+        update = {
+            "text": left.text,
+            "tags": tags_of(left),
+            "source_ids": _apart_from(archive.source_ids, self._sources),
+            "metadata": {**metadata, "message_count": len(turns)},
+        }
+        return archive.model_copy(update=update)
 
 
 def _apart_from(ids: Iterable[str], gone: set[str]) -> list[str]:

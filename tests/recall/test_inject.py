@@ -98,7 +98,7 @@ def test_the_context_is_a_golden_file(examples: list[MemoryHit], record: MakeRec
     text, report = build_context(examples, summary, config)
     check("full", text)
     assert report.counts == {"injected": 7, "no_room": 0}
-    assert report.tokens.keys() == {"summary", "memories", "documents", "hint", "context"}
+    assert report.tokens.keys() == {"summary", "archives", "memories", "documents", "hint", "context"}
 
 
 def test_a_tight_budget_is_a_golden_file(examples: list[MemoryHit], hit: MakeHit) -> None:

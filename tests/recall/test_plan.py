@@ -190,12 +190,12 @@ def test_cues_are_settings() -> None:
 
 def test_a_trigger_is_taken_out_of_scripts_without_spaces() -> None:
     """Wherever it stands in the sentence."""
-    assert plan("我们上次在里昂聊了什么", CONFIG).query == "我们 在里昂聊了什么"
+    assert plan("我们上次在里昂聊了什么", CONFIG).query == "我们 在里昂 什么"
 
 
 def test_a_trigger_is_no_word_to_search_by() -> None:
     """The query keeps what the message asks about, without the cue; a bare cue leaves none."""
-    assert plan("What did we discuss about Lyon last time?", CONFIG).query == "about Lyon ?"
+    assert plan("What did we discuss about Lyon last time?", CONFIG).query == "about Lyon"
     assert plan("What did we discuss last time?", CONFIG).query == ""
 
 

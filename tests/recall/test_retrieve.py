@@ -204,10 +204,9 @@ def test_namespaces_below_are_read_over_up_to_a_bound() -> None:
     store.batches.clear()
     assert retrieve(services(store), NESTED, QUERY, limit=10)[1].counts == {"candidates": 5}
     assert [(op.offset, op.limit) for batch in store.batches for op in batch] == [
-        (0, 10),
-        (10, 40),
-        (50, 160),
-        (210, 640),
+        (0, 20),
+        (20, 80),
+        (100, 320),
     ]
     store.batches.clear()
     assert retrieve(services(store, keyword_pool=100), NESTED, QUERY, limit=10)[1].counts == {"candidates": 0}
@@ -266,13 +265,14 @@ def node_finds(store: BaseStore, strategy: Any, query: str = QUERY, **config: An
 
 
 def test_the_plan_says_which_roles_are_recalled(store: BaseStore, put: Put) -> None:
-    """Documents where they are named; archives everywhere, in strict sessions only where a trigger asks."""
+    """Documents where they are named, archives where a trigger asks; never the thread's own archive."""
     put("green tea fact", thread_id="now")
     put("green tea archived", role="archive", thread_id="old")
+    put("green tea before", role="archive", thread_id="now")
     put("green tea document", role="document")
     fact, archived, document = "green tea fact", "green tea archived", "green tea document"
-    assert node_finds(store, "memory") == [archived, fact]
-    assert node_finds(store, "documents") == [archived, document, fact]
+    assert node_finds(store, "memory") == [fact]
+    assert node_finds(store, "documents") == [document, fact]
     assert node_finds(store, "archive") == [archived, fact]
     assert node_finds(store, "memory", recall_scope="thread") == [fact]
     assert node_finds(store, "archive", recall_scope="thread") == [archived, fact]

@@ -27,7 +27,8 @@ from langmem_plus.messages import message_text
 from langmem_plus.prompts import Summary, SummaryPoint
 from langmem_plus.records import MemoryRecord, Scope, summary_key
 from langmem_plus.remember.actions import find_actions, is_action
-from langmem_plus.remember.compress import REASON, Compression, acompress, compress, is_wanted
+from langmem_plus.remember.archive import COMPRESSED
+from langmem_plus.remember.compress import Compression, acompress, compress, is_wanted
 from langmem_plus.remember.compress_cut import old_stretches, removals, stretches
 from langmem_plus.remember.summarize import is_read
 from langmem_plus.services import Services
@@ -377,7 +378,7 @@ def test_stored_turns_may_be_deleted_with_their_messages(kind: str, tmp_path: An
     assert status[:6] == ["deleted", "active", "active", "active", "deleted", "deleted"]
     gone = read(services, "turn 0")
     assert gone is not None
-    assert gone.metadata["reason"] == REASON
+    assert gone.metadata["reason"] == COMPRESSED
     # The messages are still there where the run was cut off just then: they leave the next time.
     assert compress(services, SCOPE, messages).gone == frozenset({0, 1, 4, 5})
 

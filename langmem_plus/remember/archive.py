@@ -1,0 +1,349 @@
+"""Keep the archive of a conversation: one record a thread, found in other threads of the same user.
+
+It is made when the thread is compressed or cleared, and when its end is told (`MemoryClient.archive`); what came since
+is merged into it. Rules make it at once, so that nothing waits for a model; where there is one, it makes the archive
+anew in the background. An archive that its owner forgot takes in nothing of what it had read.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from langchain_core.runnables import Runnable, RunnableConfig
+from langgraph.store.base import PutOp
+
+from langmem_plus.errors import ConfigError, ConflictError
+from langmem_plus.prompts import Archived, render_archive
+from langmem_plus.records import (
+    TURN_ROLES,
+    MemoryRecord,
+    MemoryReport,
+    Scope,
+    archive_key,
+    summary_key,
+    unique,
+)
+from langmem_plus.remember.facts import in_order
+from langmem_plus.remember.gist import UNREAD, Gist, gist_by_answer, gist_by_rules, read_gist, tags_of
+from langmem_plus.remember.points import read_points
+from langmem_plus.remember.review import is_withheld
+from langmem_plus.remember.rewrite import rewrite
+from langmem_plus.remember.steps import Ask, Steps, arun_steps, get_records, list_records, put, run_steps
+from langmem_plus.remember.summarize import conversation, is_due, is_read
+from langmem_plus.services import Services, Update, stage
+from langmem_plus.state import MemoryState
+
+logger = logging.getLogger(__name__)
+
+COMPRESSED = "its conversation was compressed"  # why a turn was deleted that an archive may still be made of
+_TRIES = 3
+
+
+@dataclass(frozen=True)
+class Material:
+    """What an archive is made of.
+
+    Attributes:
+        known: the archive's record, whatever its status.
+        turns: what it hasn't read, as it was said.
+        again: what only rules have read of it.
+        facts: what is known from the conversation.
+        summary: the thread's rolling summary.
+    """
+
+    known: MemoryRecord | None
+    turns: Sequence[MemoryRecord]
+    again: Sequence[MemoryRecord] = ()
+    facts: Sequence[MemoryRecord] = ()
+    summary: MemoryRecord | None = None
+
+    @property
+    def old(self) -> MemoryRecord | None:
+        """The archive in force."""
+        return self.known if self.known is not None and self.known.status == "active" else None
+
+
+@dataclass
+class Archiving:
+    """What became of a conversation's archive: the record in force, whether it was written now, and warnings."""
+
+    record: MemoryRecord | None = None
+    written: bool = False
+    warnings: list[str] = field(default_factory=list)
+
+
+def archive_steps(
+    services: Services, scope: Scope, *, ask: bool = True, extra: Sequence[MemoryRecord] = ()
+) -> Steps[Archiving]:
+    """Merge what the archive of the scope's thread hasn't read.
+
+    Args:
+        services: the settings, and the model that makes it; where that fails, rules do.
+        scope: whose memory, and which thread; without a thread, the archive of the space.
+        ask: whether a model may be asked; rules take no time.
+        extra: facts that the archive must tell of, because they are to go.
+
+    Raises:
+        ConflictError: others kept rewriting what was to be archived; nothing was written.
+    """
+    done = Archiving()
+    model = ask and services.model is not None
+    for attempt in range(_TRIES):
+        found = yield from _look_up(services, scope, extra)
+        pending = [*found.again, *found.turns] if model else list(found.turns)
+        read = set(found.known.source_ids) if found.known else set()
+        new = [fact for fact in extra if fact.id not in read]
+        if not pending and not new:
+            done.record = found.old
+            return done
+        # Whoever writes faster than a model thinks isn't waited for.
+        making = _Making(services, scope, found, new, ask=model and attempt == 0)
+        record = yield from making.make(done.warnings)
+        if record is None:
+            done.record = found.old
+            return done
+        if (yield from _write(services, scope, found, [*pending, *new], record)):
+            done.record, done.written = record, True
+            return done
+    raise ConflictError(
+        f"the conversation {scope.thread_id!r} was to be archived, and others rewrote it {_TRIES} times meanwhile; it "
+        "stays as it is, and the next try archives it."
+    )
+
+
+def _look_up(services: Services, scope: Scope, extra: Sequence[MemoryRecord]) -> Steps[Material]:
+    namespace, key, now = scope.namespace, archive_key(scope), services.clock()
+    if scope.thread_id is None:
+        known = (yield from get_records(namespace, [key])).get(key)
+        return Material(known, ())
+    records = yield from get_records(namespace, [key, summary_key(scope)])
+    known, summary = records.get(key), records.get(summary_key(scope))
+    spoken: list[MemoryRecord] = []
+    for role in TURN_ROLES:
+        spoken += yield from list_records(namespace, {"role": role, "thread_id": scope.thread_id, "status": "active"})
+    turns = in_order([turn for turn in spoken if not is_read(turn, known) and _is_readable(turn, now)])
+    unread = yield from get_records(namespace, _unread(known))
+    again = in_order([turn for turn in unread.values() if _is_readable(turn, now)])
+    if not turns and not again:
+        return Material(known, (), ())
+    facts = yield from list_records(namespace, {"role": "memory", "thread_id": scope.thread_id, "status": "active"})
+    active = summary if summary is not None and summary.status == "active" else None
+    return Material(known, turns, again, [fact for fact in facts if fact not in extra], active)
+
+
+def _unread(record: MemoryRecord | None) -> list[str]:
+    """The ids of what only rules have read of an archive."""
+    found = record.metadata.get(UNREAD) if record is not None and record.status == "active" else None
+    return [each for each in found if isinstance(each, str)] if isinstance(found, list) else []
+
+
+def _is_readable(turn: MemoryRecord | None, now: dt.datetime) -> bool:
+    """Whether an archive may be made of a turn: it stands, or was deleted because its conversation was compressed."""
+    if turn is None or is_withheld(turn) or (turn.expires_at is not None and turn.expires_at <= now):
+        return False
+    return turn.status == "active" or (turn.status == "deleted" and turn.metadata.get("reason") == COMPRESSED)
+
+
+class _Making:
+    """One archive that is being made."""
+
+    def __init__(
+        self, services: Services, scope: Scope, found: Material, facts: Sequence[MemoryRecord], *, ask: bool
+    ) -> None:
+        self.services, self.config, self.scope, self.found = services, services.config, scope, found
+        self.facts = facts
+        self.ask = ask
+
+    def make(self, warnings: list[str]) -> Steps[MemoryRecord | None]:
+        """The record as it is to be written; None where nothing of it stays."""
+        previous = read_gist(self.found.old)
+        asked = False
+        gist = previous
+        if self.ask:
+            try:
+                gist, asked = (yield from self._asked(previous)), True
+            except ConfigError:
+                raise
+            except Exception as error:  # noqa: BLE001 - whatever the model raised, rules can do it, and a later run asks again
+                logger.warning("memory: the model can't archive %r, so rules do: %s", self.scope.thread_id, error)
+                warnings.append(f"rules archived the conversation: {type(error).__name__}: {error}")
+            if not asked and not (self.found.turns or self.facts):
+                return None  # rules have read it already
+        if not asked or not gist:
+            gist, asked = self._by_rules(previous), False
+        return make_archive(gist, self.found, self.facts, self.scope, self.services, asked=asked) if gist else None
+
+    def _asked(self, previous: Gist) -> Steps[Gist]:
+        """By the model, so many turns at a time as a summary reads."""
+        limit, items = self.config.summary_source_max_turns, self.config.summary_max_items
+        turns = in_order([*self.found.again, *self.found.turns])
+        facts = [fact.text for fact in (*self.found.facts, *self.facts)]
+        gist = previous
+        for start in range(0, max(len(turns), 1), limit):
+            lines = conversation(turns[start : start + limit], self.config)
+            request = render_archive(gist.lines, facts, lines, max_items=items)
+            answer = yield Ask(request, Archived)
+            said = "\n".join([*gist.lines, *facts, *(turn.text for turn in turns), *(who for who, _ in lines)])
+            gist = gist_by_answer(answer, gist, said, items, self.config.simhash_distance)
+        return gist
+
+    def _by_rules(self, previous: Gist) -> Gist:
+        config, turns = self.config, self.found.turns
+        points: list[str] = []
+        if self.services.model is not None:  # a model's summary tells it better than rules
+            points = read_points(self.found.summary)
+            turns = [turn for turn in turns if not is_read(turn, self.found.summary)]
+        facts = sorted(self.facts, key=lambda fact: (fact.importance, fact.said_at), reverse=True)
+        gist = gist_by_rules(
+            previous,
+            turns,
+            config.summary_max_items,
+            config.simhash_distance,
+            summary=[*points, *(_told(fact) for fact in facts)],
+            facts=[*self.found.facts, *self.facts],
+        )
+        if turns is self.found.turns:
+            return gist
+        # What was decided and asked is looked for in all of it.
+        whole = gist_by_rules(previous, self.found.turns, config.summary_max_items, config.simhash_distance)
+        return Gist(gist.told or whole.told, whole.topics, whole.names, whole.decisions, whole.questions)
+
+
+def _told(fact: MemoryRecord) -> str:
+    name = fact.metadata.get("name")
+    return f"{name}: {fact.text}" if name and not fact.text.startswith(str(name)) else fact.text
+
+
+def make_archive(
+    gist: Gist, found: Material, facts: Sequence[MemoryRecord], scope: Scope, services: Services, *, asked: bool
+) -> MemoryRecord:
+    """The record of an archive that has read some more; ``asked``, a model did."""
+    old, known, now = found.old, found.known, services.clock()
+    metadata = dict(old.metadata) if old else {}
+    said = sorted(turn.said_at for turn in (*found.turns, *facts))
+    first, last = _times(metadata, said)
+    unread = [] if asked or services.model is None else [*_unread(old), *(turn.id for turn in found.turns)]
+    counted = metadata.get("message_count")
+    metadata |= {
+        **gist.metadata,
+        "message_count": (counted if isinstance(counted, int) else 0) + len(found.turns),
+        "first_said_at": first,
+        "last_said_at": last,
+    }
+    metadata.pop(UNREAD, None)
+    if unread:
+        metadata[UNREAD] = unread
+    covered = [*(t.created_at for t in found.turns), *([known.covers_until] if known and known.covers_until else [])]
+    update = {
+        "text": gist.text,
+        "updated_at": now,
+        "observed_at": max([*said, *([old.observed_at] if old and old.observed_at else [])], default=now),
+        "covers_until": max(covered, default=None),
+        "source_ids": _sources(found, facts, services.config.summary_source_max_turns, max(covered, default=now)),
+        "tags": tags_of(gist),
+        "metadata": metadata,
+    }
+    if old is not None:
+        return old.model_copy(update=update)
+    return MemoryRecord(
+        id=archive_key(scope),
+        role="archive",
+        user_id=scope.user_id,
+        space=scope.space,
+        thread_id=scope.thread_id,
+        agent_id=scope.agent_id,
+        created_at=now,
+        summary_kind="archive",
+        **update,
+    )
+
+
+def _times(metadata: dict[str, object], said: Sequence[dt.datetime]) -> tuple[str | None, str | None]:
+    """When the first and the last of it were said, as text."""
+    known = [str(metadata[name]) for name in ("first_said_at", "last_said_at") if metadata.get(name)]
+    times = sorted([*known, *(time.isoformat() for time in said)])
+    return (times[0], times[-1]) if times else (None, None)
+
+
+def _sources(found: Material, facts: Sequence[MemoryRecord], limit: int, edge: dt.datetime) -> list[str]:
+    """The ids of what was read: the newest, and those that ``covers_until`` doesn't tell, written in that moment."""
+    before = list(found.known.source_ids) if found.known else []
+    facts_ids = [id for fact in facts for id in (fact.id, *fact.source_ids)]
+    read = [turn.id for turn in found.turns]
+    at_edge = {turn.id for turn in found.turns if turn.created_at >= edge}
+    turns = unique([*before, *read])
+    newest = set(turns[-limit:])
+    return unique([*(id for id in turns if id in newest or id in at_edge), *facts_ids])
+
+
+def _write(
+    services: Services, scope: Scope, found: Material, read: Sequence[MemoryRecord], record: MemoryRecord
+) -> Steps[bool]:
+    """Write the archive, unless what it was made of was edited, forgotten or erased meanwhile; gives whether it was."""
+    key, namespace = record.id, scope.namespace
+    written = False
+
+    def is_unchanged(each: MemoryRecord, current: MemoryRecord | None) -> bool:
+        return _is_readable(current, services.clock()) and current is not None and current.text == each.text
+
+    def change(current: dict[str, MemoryRecord]) -> list[PutOp]:
+        nonlocal written
+        written = current.get(key) == found.known and all(is_unchanged(each, current.get(each.id)) for each in read)
+        return [put(namespace, record)] if written else []
+
+    yield from rewrite(namespace, unique([key, *(each.id for each in read)]), change)
+    return written
+
+
+def archive(services: Services, scope: Scope, *, ask: bool = True) -> Archiving:
+    """Archive the scope's thread, as `archive_steps` says."""
+    return run_steps(archive_steps(services, scope, ask=ask), services, services.find_store())
+
+
+async def aarchive(services: Services, scope: Scope, *, ask: bool = True) -> Archiving:
+    """`archive`, awaiting."""
+    return await arun_steps(archive_steps(services, scope, ask=ask), services, services.find_store())
+
+
+# in the background
+
+
+def refine_steps(services: Services, scope: Scope) -> Steps[MemoryReport]:
+    """Have the model read what only rules have read of the thread's archive, once that is as much as a summary waits
+    for; the first time at once.
+    """
+    key = archive_key(scope)
+    if services.model is None or scope.thread_id is None:
+        return MemoryReport()
+    record = (yield from get_records(scope.namespace, [key])).get(key)
+    unread = _unread(record)
+    if record is None or not unread:
+        return MemoryReport(counts={"archives": 0})
+    waiting = (yield from get_records(scope.namespace, unread)).values()
+    counted = record.metadata.get("message_count")
+    is_new = len(unread) >= (counted if isinstance(counted, int) else 0)
+    if not is_new and not is_due([turn for turn in waiting if _is_readable(turn, services.clock())], services.config):
+        return MemoryReport(counts={"archives": 0})
+    done = yield from archive_steps(services, scope)
+    return MemoryReport(counts={"archives": int(done.written)}, warnings=done.warnings)
+
+
+def archive_node(services: Services) -> Runnable[MemoryState, Update]:
+    """Have a model make the archive that rules made when the thread was compressed."""
+
+    def run(state: MemoryState, config: RunnableConfig) -> Update:
+        if services.is_incognito(config) or services.model is None:
+            return {}
+        steps = refine_steps(services, services.find_scope(config))
+        return {"memory_report": run_steps(steps, services, services.find_store())}
+
+    async def arun(state: MemoryState, config: RunnableConfig) -> Update:
+        if services.is_incognito(config) or services.model is None:
+            return {}
+        steps = refine_steps(services, services.find_scope(config))
+        return {"memory_report": await arun_steps(steps, services, services.find_store())}
+
+    return stage("archive", services, run, arun)

@@ -1,0 +1,314 @@
+"""What stays of a conversation: what was talked about, what was decided, what is open; pure, no I/O.
+
+An archive's text is the truth, which a person may edit: a line for each of what happened, ``Decided:`` and ``Open:``
+lines, and one of ``Topics:``. Its metadata has the same in parts, and the names.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from langmem_plus.prompts import Archived
+from langmem_plus.records import MemoryRecord, unique
+from langmem_plus.remember.fact_records import retire
+from langmem_plus.remember.key_phrases import find_phrases
+from langmem_plus.remember.named import find_names
+from langmem_plus.remember.points import extract_points, open_question
+from langmem_plus.remember.sentences import ends_question, own_words, sentences, strip_lead
+from langmem_plus.remember.simhash import near_duplicate
+from langmem_plus.remember.statements import find_statements, wanted_sentences
+from langmem_plus.speakers import Voice, name_of
+from langmem_plus.text import words
+
+UNREAD = "unread"  # in an archive's metadata: the ids of the turns that rules have read, and no model yet
+_TAGS = 8
+_DECIDED, _OPEN, _TOPICS = "Decided: ", "Open: ", "Topics: "
+_MARKS = (_DECIDED, _OPEN, _TOPICS)
+_LONGEST_LINE, _LONGEST_NAME = 600, 80  # characters; what a model or a person makes longer is cut
+_ROOM = 2  # an archive has room for so many times the points of a summary: it stands when all else is gone
+_FEWEST_WORDS = 3  # of what tells what somebody wanted
+_HYPOTHETICAL = re.compile(
+    r"\b(?:if|whether|would|might|maybe|perhaps|n[o']t (?:yet )?decided|wenn|ob|falls|würde|vielleicht|noch nicht|"
+    r"si|peut-être|pas encore|quizás?|tal vez|todavía no|aún no)\b|如果|要是|也许|可能|还没",
+    re.IGNORECASE,
+)
+_CHOICE = re.compile(
+    r"\b(?:I|we)(?:['’]ve| have)?(?: (?:now|finally|also|just|both))* (?:decided|chose|chosen|agreed|settled|picked|"
+    r"booked|opted)\b|"
+    r"\b(?:I|we)(?:['’]ll| will|['’](?:m|re) going to| (?:am|are) going to)(?: \w+ly| just)? (?:go (?:with|for)|take|"
+    r"stick (?:with|to)|choose|pick|book|buy|order|use)\b|"
+    r"\blet['’]s (?:go (?:with|for)|use|take|stick|pick|book|do|keep|make it|say)\b|\b(?:it is|that is|that['’]s) "
+    r"(?:decided|settled)\b|"
+    r"\b(?:(?:ich habe|wir haben|haben wir|habe ich)\b.*\b(?:entschieden|beschlossen|gewählt|gebucht|geeinigt)|"
+    r"ich (?:nehme|entscheide mich|buche)|wir (?:nehmen|machen es|buchen|entscheiden uns)|nehmen wir)\b|"
+    r"(?:j['’]ai|nous avons|on a) (?:décidé|choisi|opté|réservé|convenu)|"
+    r"\b(?:je (?:prends|choisis|réserve)|on (?:prend|choisit|part sur)|nous (?:prenons|choisissons)|prenons)\b|"
+    r"\b(?:(?:he|hemos) (?:decidido|elegido|acordado|optado|reservado)|decid(?:í|imos)|eleg(?:í|imos)|acordamos|"
+    r"(?:me quedo|nos quedamos) con|vamos (?:con|a (?:usar|tomar|reservar)))\b|"
+    r"决定|选择了|选了|就(?:用|选|去|买|订)|定下来|订了|约好|说好了",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class Gist:
+    """What stays of a conversation; empty where nothing was said that stays.
+
+    Attributes:
+        told: what was talked about and what came of it, a line each.
+        topics: what it was about.
+        names: who and what is named in it.
+        decisions: what was decided.
+        questions: what is left open.
+    """
+
+    told: tuple[str, ...] = ()
+    topics: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    decisions: tuple[str, ...] = ()
+    questions: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.told or self.decisions or self.questions)
+
+    @property
+    def lines(self) -> list[str]:
+        """The lines of the text."""
+        topics = [_TOPICS + ", ".join(self.topics)] if self.topics else []
+        decided, open_ = [_DECIDED + each for each in self.decisions], [_OPEN + each for each in self.questions]
+        return [*self.told, *decided, *open_, *topics]
+
+    @property
+    def text(self) -> str:
+        """The text, as a person reads it."""
+        return "\n".join(self.lines)
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """The parts, as they stand in a record's metadata."""
+        return {
+            "summary": " ".join(self.told),
+            "topics": list(self.topics),
+            "entities": list(self.names),
+            "decisions": list(self.decisions),
+            "open_questions": list(self.questions),
+        }
+
+
+def tags_of(gist: Gist) -> list[str]:
+    """What the record is tagged with: topics, then names."""
+    return unique(term.casefold() for term in (*gist.topics, *gist.names))[:_TAGS]
+
+
+def read_gist(record: MemoryRecord | None) -> Gist:
+    """The parts of an archive, read from its text; the names, which no line of it lists, from its metadata."""
+    if record is None:
+        return Gist()
+    lines = [line.strip() for line in record.text.splitlines() if line.strip()]
+
+    def after(mark: str) -> list[str]:
+        return [line.removeprefix(mark).strip() for line in lines if line.startswith(mark)]
+
+    topics = [topic.strip() for line in after(_TOPICS) for topic in line.split(",")]
+    known = record.metadata.get("entities")
+    return Gist(
+        told=tuple(line for line in lines if not line.startswith(_MARKS)),
+        topics=tuple(filter(None, topics)),
+        names=tuple(name for name in known if isinstance(name, str)) if isinstance(known, list) else (),
+        decisions=tuple(filter(None, after(_DECIDED))),
+        questions=tuple(filter(None, after(_OPEN))),
+    )
+
+
+# by rules
+
+
+def gist_by_rules(
+    previous: Gist,
+    turns: Sequence[MemoryRecord],
+    max_items: int,
+    duplicate_distance: int,
+    *,
+    summary: Sequence[str] = (),
+    facts: Sequence[MemoryRecord] = (),
+) -> Gist:
+    """What stays of a conversation in the user's own words: statements, choices, the last question nobody answered,
+    names, and the words that are said most.
+
+    Args:
+        previous: what stays of what came before.
+        turns: the new turns, the oldest first.
+        max_items: entries of each kind at most.
+        duplicate_distance: bits in which the fingerprints of near-duplicates may differ.
+        summary: the points of the thread's rolling summary, which go first.
+        facts: what is known from the conversation.
+    """
+    room = _ROOM * max_items
+    given = [point for point in summary if not ends_question(point)]
+    before = _apart([*previous.told, *given], duplicate_distance)
+    made = extract_points(before, turns, room + 1, duplicate_distance)
+    wishes = [*(line for line in before if ends_question(line)), *_wishes(turns)]
+    told = _apart([*(point for point in made if not ends_question(point)), *wishes], duplicate_distance)
+    texts = [own_words(turn.text) for turn in turns if turn.role == "user"]
+    named = unique([*previous.names, *(name for text in texts for name in _names(text))])
+    topics = unique([*previous.topics, *_topics(texts, facts)])
+    said = [each for turn in turns if turn.role == "user" for each in _choices(turn)]
+    chosen = _apart(_unmarked([*previous.decisions, *said]), duplicate_distance)
+    told = _apart(_unmarked(told), duplicate_distance)
+    questions = _unmarked(_open_questions(previous, turns))
+    rest = [line for line in told if line not in (*chosen, *questions)] or told
+    return _bounded(Gist(tuple(rest), tuple(topics), tuple(named), tuple(chosen), tuple(questions)), max_items)
+
+
+def _wishes(turns: Sequence[MemoryRecord]) -> list[str]:
+    """What the user wanted where that is no statement: the first sentence of those turns."""
+    found: list[str] = []
+    for turn in turns:
+        if turn.role == "user" and not find_statements(turn.text, 1):
+            said = next(iter(wanted_sentences(turn.text)), "")
+            found += [Voice(said, name_of(turn)).shown] if len(words(said)) >= _FEWEST_WORDS else []
+    return found
+
+
+def _apart(lines: Sequence[str], distance: int) -> list[str]:
+    """The lines without those that say the same as an earlier one."""
+    kept: list[str] = []
+    for line in (" ".join(line.split()) for line in lines):
+        if line and all(not near_duplicate(line, other, distance) for other in kept):
+            kept.append(line)
+    return kept
+
+
+def _choices(turn: MemoryRecord) -> list[str]:
+    said = (sentence for sentence in wanted_sentences(turn.text) if _CHOICE.search(sentence))
+    chosen = [strip_lead(each) for each in said if not (ends_question(each) or _HYPOTHETICAL.search(each))]
+    return [Voice(each, name_of(turn)).shown for each in chosen]
+
+
+def _open_questions(previous: Gist, turns: Sequence[MemoryRecord]) -> list[str]:
+    """The last question that nobody answered, whoever asked it; an earlier one where nobody spoke since."""
+    if not turns:
+        return list(previous.questions)
+    asked = open_question(turns)
+    last = turns[-1]
+    if asked is None and last.role == "assistant":
+        said = sentences(last.text)
+        asked = said[-1] if said and ends_question(said[-1]) else None
+    answered = any(turn.role == "assistant" for turn in turns)
+    return [*([] if answered else previous.questions), *([asked] if asked else [])]
+
+
+def _topics(texts: Sequence[str], facts: Sequence[MemoryRecord]) -> list[str]:
+    """What was said is about, by key phrases, the surest and most frequent first; then what the facts are about."""
+    found: Counter[str] = Counter()
+    for phrase in (phrase for text in texts for sentence in sentences(text) for phrase in find_phrases(sentence)):
+        found[phrase.text.casefold()] += round(100 * phrase.confidence)
+    tags = Counter(tag.casefold() for fact in facts for tag in fact.tags)
+    return unique([*(topic for topic, _ in found.most_common()), *(tag for tag, number in tags.items() if number > 1)])
+
+
+def _names(text: str) -> list[str]:
+    return [name.text for sentence in sentences(text) for name in find_names(sentence)]
+
+
+# by a model
+
+
+def gist_by_answer(answer: Archived, previous: Gist, said: str, max_items: int, duplicate_distance: int) -> Gist:
+    """What stays by a model's answer: its names are those that were said, and its lists have no repeats.
+
+    Args:
+        answer: the answer.
+        previous: what stays of what came before.
+        said: all that was said, and known before.
+        max_items: entries of each list at most.
+        duplicate_distance: bits in which the fingerprints of near-duplicates may differ.
+    """
+    known = said.casefold()
+    named = [name for name in map(str.strip, answer.entities) if name and name.casefold() in known]
+    told = tuple(" ".join(line.split()) for line in answer.summary.splitlines() if line.strip())
+    made = Gist(
+        told=_unmarked(told),
+        topics=tuple(unique(filter(None, (" ".join(topic.split()) for topic in answer.topics)))),
+        names=tuple(unique([*named, *(name for name in previous.names if name not in named)])),
+        decisions=tuple(_apart(_unmarked(answer.decisions), duplicate_distance)),
+        questions=tuple(_apart(_unmarked(answer.open_questions), duplicate_distance)),
+    )
+    return _bounded(made, max_items)
+
+
+def _unmarked(lines: Sequence[str]) -> tuple[str, ...]:
+    """Lines that don't pass for a line of another kind."""
+
+    def bare(line: str) -> str:
+        while line.startswith(_MARKS):
+            line = line.partition(": ")[2].strip()
+        return line
+
+    return tuple(filter(None, map(bare, (" ".join(line.split()) for line in lines))))
+
+
+def _bounded(gist: Gist, max_items: int) -> Gist:
+    """Each list with its newest entries, none too long; of topics and names the first are the best."""
+
+    def cut(lines: Sequence[str], limit: int) -> tuple[str, ...]:
+        return tuple(line if len(line) <= limit else f"{line[:limit].rstrip()} …" for line in lines)
+
+    return Gist(
+        told=cut(gist.told[: _ROOM * max_items + 1], _LONGEST_LINE * _ROOM),
+        topics=tuple(topic.replace(",", " ") for topic in cut(gist.topics[: _ROOM * max_items], _LONGEST_NAME)),
+        names=cut(gist.names[: _ROOM * max_items], _LONGEST_NAME),
+        decisions=cut(gist.decisions[-max_items:], _LONGEST_LINE),
+        questions=cut(gist.questions[-max_items:], _LONGEST_LINE),
+    )
+
+
+# without something
+
+
+def without(gist: Gist, says: Callable[[str], bool]) -> Gist:
+    """The gist without what says something that is to be forgotten, and without the names and topics that stood in such
+    lines alone.
+    """
+    gone = [line for line in (*gist.told, *gist.decisions, *gist.questions) if says(line)]
+    if not gone:
+        return gist
+
+    def kept(lines: Sequence[str]) -> tuple[str, ...]:
+        left = []
+        for line in lines:
+            if line in gone:  # of a paragraph, the other sentences stay
+                line = " ".join(each for each in sentences(line) if not says(each)) if len(sentences(line)) > 1 else ""
+            if line and not says(line):
+                left.append(line)
+        return tuple(left)
+
+    left = replace(gist, told=kept(gist.told), decisions=kept(gist.decisions), questions=kept(gist.questions))
+    before, now = "\n".join(gone).casefold(), "\n".join((*left.told, *left.decisions, *left.questions)).casefold()
+
+    def still(terms: Sequence[str]) -> tuple[str, ...]:
+        return tuple(term for term in terms if term.casefold() in now or term.casefold() not in before)
+
+    return replace(left, topics=still(left.topics), names=still(left.names))
+
+
+def without_statement(record: MemoryRecord, says: Callable[[str], bool], now: dt.datetime) -> MemoryRecord:
+    """An archive without what says something that is to be forgotten; the record itself where nothing does, and its
+    tombstone where nothing is left. What a model has still to read of it, it doesn't.
+    """
+    before = read_gist(record)
+    left = without(before, says)
+    if left == before and UNREAD not in record.metadata:
+        return record
+    if not left:
+        return retire(record, now, "nothing is left of it")
+    metadata = {name: value for name, value in record.metadata.items() if name != UNREAD}
+    changed = {} if left == before else {"text": left.text, "tags": tags_of(left)}
+    if changed:
+        metadata |= left.metadata
+    return record.model_copy(update={**changed, "metadata": metadata, "updated_at": now})

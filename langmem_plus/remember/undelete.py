@@ -1,0 +1,123 @@
+"""Bring back what was deleted softly, as long as ``tombstone_hours`` allow it."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from typing import Any
+
+from langgraph.store.base import PutOp
+
+from langmem_plus.errors import NotFoundError
+from langmem_plus.labels import read_id
+from langmem_plus.records import FORGOTTEN, TURN_ROLES, Decision, MemoryRecord, Scope, unique
+from langmem_plus.remember.find import find
+from langmem_plus.remember.forgetting import find_witnesses, says, tells
+from langmem_plus.remember.review import review_of
+from langmem_plus.remember.rewrite import rewrite
+from langmem_plus.remember.steps import Namespace, Steps, get_records, list_records, put
+from langmem_plus.remember.traces import exchange_of
+from langmem_plus.services import Services
+from langmem_plus.shown import shown
+from langmem_plus.speakers import Voice
+from langmem_plus.telemetry import audit
+
+CLEARED = "its owner cleared the conversation"
+
+
+def witnesses_of(namespace: Namespace, record: MemoryRecord) -> Steps[list[str]]:
+    """The turns through which a fact would come back, and the replies to them."""
+    decision = Decision(event="DELETE", target=record.id)
+    found = yield from find_witnesses(namespace, [decision], [], [record])
+    turns = yield from list_records(namespace, {"role": "user", "status": "active"})
+    asked = {exchange_of(turn) for turn in turns if turn.id in found} - {None}
+    replies = yield from list_records(namespace, {"role": "assistant", "status": "active"})
+    return unique([*found, *(reply.id for reply in replies if exchange_of(reply) in asked)])
+
+
+def undelete_steps(services: Services, scope: Scope, id: str) -> Steps[MemoryRecord]:
+    """Bring a deleted record back, within ``tombstone_hours``; turns are recalled again that were withheld because they
+    say it, unless they say something else that is forgotten. An active record stays as it is.
+
+    Raises:
+        NotFoundError: there is no such record, it was replaced, waits for approval, or was deleted too long ago.
+    """
+    namespace, key = yield from find(scope, id)
+    record = (yield from get_records(namespace, [key])).get(key)
+    withheld = (yield from _withheld(namespace, record)) if record is not None and record.role == "memory" else []
+    found: list[MemoryRecord] = []
+
+    def change(current: dict[str, MemoryRecord]) -> list[PutOp]:
+        known = current.get(key)
+        if known is None:
+            raise NotFoundError(f"{shown(id)} isn't a record of this package, so it can't be brought back.")
+        found[:] = [known if known.status == "active" else _restored(services, known)]
+        if known.status == "active":
+            return []
+        turns = [current[each] for each in withheld if each in current]
+        shown_again = [each.model_copy(update={"metadata": _without(each.metadata, FORGOTTEN)}) for each in turns]
+        return [put(namespace, each) for each in (*found, *shown_again)]
+
+    yield from rewrite(namespace, [key, *withheld], change)
+    audit("undelete", user_id=scope.user_id, space=scope.space, id=key)
+    return found[0]
+
+
+def _restored(services: Services, record: MemoryRecord) -> MemoryRecord:
+    now, hours = services.clock(), services.config.tombstone_hours
+    if record.status == "superseded":
+        raise NotFoundError(
+            f"{record.id} was replaced by {record.replaced_by}, which holds: forget that one, and say this one again."
+        )
+    if record.status != "deleted":
+        raise NotFoundError(f"{record.id} is {record.status}, so there is nothing to bring back.")
+    if now - record.updated_at > dt.timedelta(hours=hours):
+        raise NotFoundError(
+            f"{record.id} was deleted at {record.updated_at:%Y-%m-%d %H:%M} UTC; a record can be brought back for "
+            f"{hours:g} hours (tombstone_hours)."
+        )
+    return record.model_copy(
+        update={
+            "status": "active" if review_of(record) is None else "pending",  # what was turned down waits again
+            "updated_at": now,
+            "metadata": _without(record.metadata, "reason"),
+        }
+    )
+
+
+def _without(metadata: Mapping[str, Any], name: str) -> dict[str, Any]:
+    return {each: value for each, value in metadata.items() if each != name}
+
+
+def _withheld(namespace: Namespace, record: MemoryRecord) -> Steps[list[str]]:
+    """The turns that are withheld because of a deleted fact alone."""
+    witnesses = set((yield from witnesses_of(namespace, record)))
+    gone = yield from list_records(namespace, {"role": "memory", "status": "deleted"})
+    others = [(other.source_ids, Voice.of(other)) for other in gone if other.id != record.id]
+    found: list[str] = []
+    for role in TURN_ROLES:
+        for turn in (yield from list_records(namespace, {"role": role, "status": "active"})):
+            is_free = all(turn.id not in sources and not tells(turn, said, says) for sources, said in others)
+            if turn.id in witnesses and turn.metadata.get(FORGOTTEN) and is_free:
+                found.append(turn.id)
+    return found
+
+
+def restore_steps(services: Services, scope: Scope, thread_id: str) -> Steps[list[MemoryRecord]]:
+    """Bring back what was cleared of a conversation, within ``tombstone_hours``; gives the records."""
+    thread_id, namespace = read_id("thread_id", thread_id), scope.namespace
+    gone: list[MemoryRecord] = []
+    for role in (*TURN_ROLES, "summary", "archive"):
+        gone += yield from list_records(namespace, {"role": role, "thread_id": thread_id, "status": "deleted"})
+    restored: list[MemoryRecord] = []
+    limit = services.clock() - dt.timedelta(hours=services.config.tombstone_hours)
+
+    def change(current: dict[str, MemoryRecord]) -> list[PutOp]:
+        cleared = [each for each in current.values() if each.metadata.get("reason") == CLEARED]
+        recent = [each for each in cleared if each.status == "deleted" and each.updated_at >= limit]
+        restored[:] = [_restored(services, each) for each in recent]
+        return [put(namespace, each) for each in restored]
+
+    yield from rewrite(namespace, [record.id for record in gone], change)
+    audit("restore", user_id=scope.user_id, space=scope.space, thread_id=thread_id, records=len(restored))
+    return restored

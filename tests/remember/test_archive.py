@@ -1,0 +1,255 @@
+"""The archive of a conversation: one record a thread, merged, replay-safe, by rules at once and by a model later."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from langgraph.store.base import BaseStore
+from langgraph.store.memory import InMemoryStore
+
+from langmem_plus.config import MemoryConfig
+from langmem_plus.controls import clear_steps, forget_steps
+from langmem_plus.errors import ConfigError, ConflictError
+from langmem_plus.prompts import Archived
+from langmem_plus.records import FORGOTTEN, MemoryRecord, Scope, archive_key
+from langmem_plus.remember.archive import COMPRESSED, Archiving, aarchive, archive, archive_node, archive_steps
+from langmem_plus.remember.extract import extract
+from langmem_plus.remember.gist import UNREAD
+from langmem_plus.remember.steps import Exchange, run_steps
+from langmem_plus.remember.summarize import Work, summarize
+from langmem_plus.services import Services
+from langmem_plus.testing import ScriptedChatModel
+
+NOW = dt.datetime(2026, 5, 1, 12, tzinfo=dt.UTC)
+SCOPE = Scope("ann", thread_id="t")
+RUN: Any = {"configurable": {"user_id": "ann", "thread_id": "t"}}
+KYOTO = ("I'm planning a trip to Kyoto.", "When?", "Let's go with May.", "Shall I look for trains?")
+ANSWER = Archived(summary="The user plans a trip to Kyoto in May.", topics=["travel"], entities=["Kyoto", "Oslo"])
+
+
+def make(model: ScriptedChatModel | None = None, store: BaseStore | None = None, **settings: Any) -> Services:
+    """Services over a store in memory, at a fixed time."""
+    config = MemoryConfig(embeddings="none", archive_conversations=True, **settings)
+    return Services(config=config, store=store or InMemoryStore(), model=model, clock=lambda: NOW)
+
+
+def put(services: Services, *lines: str, start: int = 0, **fields: Any) -> list[MemoryRecord]:
+    """Stored turns of the thread, a minute apart."""
+    found = []
+    for place, line in enumerate(lines, start):
+        said = NOW - dt.timedelta(hours=5) + dt.timedelta(minutes=place)
+        role = "assistant" if place % 2 else "user"
+        known = {"thread_id": "t", "extracted": True, "created_at": said, "updated_at": said, "observed_at": said}
+        record = MemoryRecord(id=f"turn {place}", role=role, text=line, user_id="ann", **{**known, **fields})
+        services.find_store().put(SCOPE.namespace, record.id, record.to_value())
+        found.append(record)
+    return found
+
+
+def read(services: Services, key: str = "") -> MemoryRecord:
+    """A stored record; the thread's archive where none is named."""
+    item = services.find_store().get(SCOPE.namespace, key or archive_key(SCOPE))
+    assert item is not None
+    return MemoryRecord.model_validate(item.value)
+
+
+def test_an_archive_holds_what_the_conversation_was() -> None:
+    """Text to read, and the parts in its metadata."""
+    services = make()
+    turns = put(services, *KYOTO)
+    done = archive(services, SCOPE)
+    record = read(services)
+    assert (done.record, done.written, record.role, record.thread_id) == (record, True, "archive", "t")
+    assert "I'm planning a trip to Kyoto." in record.text
+    known = record.metadata
+    assert known["decisions"] == ["Let's go with May."]
+    assert known["open_questions"] == ["Shall I look for trains?"]
+    assert "Kyoto" in known["entities"]
+    assert known["topics"]
+    assert known["message_count"] == 4
+    assert known["first_said_at"] == turns[0].said_at.isoformat()
+    assert known["last_said_at"] == turns[-1].said_at.isoformat()
+    assert record.said_at == turns[-1].said_at
+    assert set(record.source_ids) == {turn.id for turn in turns}
+
+
+async def test_doing_it_again_changes_nothing() -> None:
+    """Neither a replay nor the async twin doubles it; what was said since is merged under the same key."""
+    services = make()
+    put(services, *KYOTO)
+    first = archive(services, SCOPE).record
+    assert not (await aarchive(services, SCOPE)).written
+    assert read(services) == first
+    put(services, "I like trains.", "Good.", start=4)
+    assert (await aarchive(services, SCOPE)).written
+    merged = read(services)
+    assert merged.metadata["message_count"] == 6
+    assert {"I'm planning a trip to Kyoto.", "I like trains."} <= set(merged.text.splitlines())
+    assert len(services.find_store().search(SCOPE.namespace, filter={"role": "archive"})) == 1
+
+
+def test_small_talk_and_nothing_are_not_archived() -> None:
+    """There is nothing to find again."""
+    services = make()
+    assert archive(services, SCOPE).record is None
+    put(services, "hi", "hello")
+    assert archive(services, SCOPE) == Archiving()
+
+
+def test_a_model_makes_it() -> None:
+    """It reads the turns and the facts as data; names that nobody said are dropped."""
+    model = ScriptedChatModel([ANSWER])
+    services = make(model)
+    put(services, *KYOTO)
+    fact = MemoryRecord(id="f", text="The user is vegan.", user_id="ann", thread_id="t")
+    services.find_store().put(SCOPE.namespace, "f", fact.to_value())
+    record = archive(services, SCOPE).record
+    assert record is not None
+    assert record.text.splitlines() == ["The user plans a trip to Kyoto in May.", "Topics: travel"]
+    assert record.metadata["entities"] == ["Kyoto"]
+    assert "The user is vegan." in model.calls[0].text
+    assert UNREAD not in record.metadata
+
+
+@pytest.mark.parametrize("answer", [RuntimeError("down"), "no JSON", Archived(summary="")])
+def test_where_the_model_fails_rules_do_it(answer: Any) -> None:
+    """Nothing is lost, and the model reads it later."""
+    services = make(ScriptedChatModel(then=answer))
+    put(services, *KYOTO)
+    done = archive(services, SCOPE)
+    assert done.record is not None
+    assert done.record.metadata["decisions"] == ["Let's go with May."]
+    assert done.record.metadata[UNREAD] == [f"turn {place}" for place in range(4)]
+    assert archive(services, SCOPE).record == done.record
+
+
+def test_wrong_settings_pass() -> None:
+    """They are no outage."""
+    services = make(ScriptedChatModel([ConfigError("no key")]))
+    put(services, *KYOTO)
+    with pytest.raises(ConfigError):
+        archive(services, SCOPE)
+
+
+@pytest.mark.parametrize("gone", [False, True])
+async def test_what_rules_made_a_model_reads_in_the_background(gone: bool) -> None:
+    """Also where compression has deleted the turns; a turn that was forgotten since isn't read."""
+    model = ScriptedChatModel([ANSWER])
+    services = make(model)
+    turns = put(services, *KYOTO, "My pin is 1234.")
+    archive(services, SCOPE, ask=False)
+    assert not model.calls
+    for turn in turns[:4] if gone else ():
+        retired = turn.model_copy(update={"status": "deleted", "metadata": {"reason": COMPRESSED}})
+        services.find_store().put(SCOPE.namespace, turn.id, retired.to_value())
+    hidden = turns[4].model_copy(update={"metadata": {FORGOTTEN: True}})
+    services.find_store().put(SCOPE.namespace, hidden.id, hidden.to_value())
+    report = (await archive_node(services).ainvoke({}, RUN))["memory_report"]
+    assert report["counts"]["archives"] == 1
+    assert "Let's go with May." in model.calls[0].text
+    assert "user: My pin" not in model.calls[0].text
+    assert "Kyoto in May" in read(services).text
+    assert archive_node(services).invoke({}, RUN)["memory_report"]["counts"]["archives"] == 0
+    assert read(services).metadata["message_count"] == 5
+
+
+def test_little_that_is_new_waits_for_more() -> None:
+    """A long thread that is compressed at every turn costs no call at every turn."""
+    model = ScriptedChatModel(then=ANSWER)
+    services = make(model, summary_refresh_turns=3)
+    put(services, *KYOTO)
+    archive(services, SCOPE)
+    for start in (4, 6, 8):
+        put(services, f"I like number {start}.", "Fine.", start=start)
+        archive(services, SCOPE, ask=False)
+        archive_node(services).invoke({}, RUN)
+        assert len(model.calls) == (2 if start == 8 else 1)
+
+
+def test_an_archive_that_was_forgotten_takes_nothing_of_it_in_again() -> None:
+    """Only what is said later."""
+    services = make()
+    put(services, *KYOTO)
+    archive(services, SCOPE)
+    run_steps(forget_steps(services, SCOPE, archive_key(SCOPE), "no"), services, services.find_store())
+    assert not archive(services, SCOPE).written
+    put(services, "I like trains.", "Good.", start=4)
+    assert archive(services, SCOPE).written
+    assert "Kyoto" not in str(read(services).to_value())
+    assert read(services).metadata["message_count"] == 2
+
+
+def test_what_was_forgotten_or_has_expired_is_not_archived() -> None:
+    """It is gone for the user."""
+    services = make()
+    put(services, "My pin is 1234.", metadata={FORGOTTEN: True})
+    put(services, "x", "I live in Lyon.", "y", start=1, expires_at=NOW)
+    assert archive(services, SCOPE).record is None
+
+
+def test_whoever_rewrites_the_thread_meanwhile_is_read() -> None:
+    """The archive is made of what stands when it is written."""
+    services = make(ScriptedChatModel(then=ANSWER))
+    turns = put(services, *KYOTO)
+    steps = archive_steps(services, SCOPE)
+
+    def edited(messages: Sequence[Any]) -> Any:
+        record = turns[0].model_copy(update={"text": "I'm planning a trip to Nara."})
+        services.find_store().put(SCOPE.namespace, record.id, record.to_value())
+        return ANSWER
+
+    done = run_steps(steps, make(ScriptedChatModel([edited]), services.find_store()), services.find_store())
+    assert done.record is not None
+    assert "Nara" in done.record.text
+    assert "Kyoto" not in done.record.text
+
+
+def test_others_who_are_faster_again_and_again_are_told() -> None:
+    """Nothing is written, so whoever wanted to erase doesn't."""
+
+    class Busy(InMemoryStore):
+        def exchange(self, namespace: Any, expected: Any, ops: Any) -> bool:
+            return False
+
+        async def aexchange(self, namespace: Any, expected: Any, ops: Any) -> bool:
+            return False
+
+    services = make(store=Busy())
+    put(services, *KYOTO)
+    with pytest.raises(ConflictError):
+        run_steps(clear_steps(services, Scope("ann"), "t"), services, services.find_store())
+    assert read(services, "turn 0").status == "active"
+
+
+def test_the_archive_stands_before_anything_is_cleared() -> None:
+    """A crash in between leaves both; the next try clears, and the archive stays as it is."""
+    services = make()
+    put(services, *KYOTO)
+    steps = clear_steps(services, Scope("ann"), "t")
+    request = next(steps)
+    while not (isinstance(request, Exchange) and any(op.value["status"] == "deleted" for op in request.ops)):
+        if isinstance(request, Exchange):
+            request = steps.send(None)
+        else:
+            request = steps.send(services.find_store().batch(request.ops))
+    steps.close()
+    before = read(services)
+    assert read(services, "turn 0").status == "active"
+    assert len(run_steps(clear_steps(services, Scope("ann"), "t"), services, services.find_store())) == 4
+    assert read(services) == before
+
+
+def test_a_request_to_forget_leaves_the_archives(person: Any) -> None:
+    """What the user asks to forget in a conversation goes out of the archives of all."""
+    ann = person(archive_conversations=True)
+    ann.say("I live in Lyon. I like green tea.")
+    archive(ann.services, ann.scope)
+    ann.tell("Please forget that I live in Lyon.")
+    found = extract(ann.services, ann.scope)
+    summarize(ann.services, ann.scope, Work(found.turns, found.facts))
+    (record,) = ann.records("archive")
+    assert "Lyon" not in str(record.to_value())
+    assert "green tea" in record.text
