@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
+import select
+import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -44,9 +47,91 @@ def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
             monkeypatch.delenv(name)
 
 
+# Loads what examples import of others, none of ours, and runs each in a child of its own, as a program.
+_WARM = """
+import importlib, json, os, sys
+for name in sys.argv[1:]:
+    try:
+        importlib.import_module(name)
+    except ImportError:
+        continue
+for line in sys.stdin:
+    job = json.loads(line)
+    if not (child := os.fork()):
+        break
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+else:
+    sys.exit()
+os.chdir(job["folder"])
+os.environ.clear()
+os.environ.update(job["environment"])
+os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+for handle, path in enumerate(job["outputs"], 1):
+    os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), handle)
+sys.argv, sys.path[0], __file__ = [job["script"]], os.path.dirname(job["script"]), job["script"]
+with open(__file__, encoding="utf-8") as file:
+    program = compile(file.read(), __file__, "exec")
+exec(program)
+"""
+# None of these starts a thread, as numpy's and onnxruntime's imports do: a forked child would be without it.
+_LIBRARIES = (
+    *("langgraph.graph", "langchain.agents", "langchain.chat_models", "langchain_core.retrievers"),
+    *("json_repair", "pydantic_settings", "snowballstemmer", "sqlite3", "yaml"),
+)
+_PATIENCE = 100.0
+
+
+class Interpreter:
+    """Runs scripts, each in a process of its own, without loading the libraries for each anew."""
+
+    def __init__(self) -> None:
+        self._start()
+
+    def _start(self) -> None:
+        command = [sys.executable, "-c", _WARM, *_LIBRARIES]
+        pipe = subprocess.PIPE
+        self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, start_new_session=True)
+
+    def run(self, script: Path, folder: Path, environment: dict[str, str]) -> tuple[int, str, str]:
+        """The exit code of a script, and what it wrote to both of its outputs."""
+        outputs = [folder.with_name(name) for name in ("stdout", "stderr")]
+        job = {
+            "script": str(script),
+            "folder": str(folder),
+            "environment": environment,
+            "outputs": [*map(str, outputs)],
+        }
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._process.stdin.write(json.dumps(job) + "\n")
+        self._process.stdin.flush()
+        if not select.select([self._process.stdout], [], [], _PATIENCE)[0]:
+            os.killpg(self._process.pid, signal.SIGKILL)
+            self.close()
+            self._start()
+            raise AssertionError(f"{script.name} hangs")
+        code = int(self._process.stdout.readline())
+        out, err = (path.read_text("utf-8") for path in outputs)
+        return code, out, err
+
+    def close(self) -> None:
+        """End it."""
+        self._process.communicate()
+
+
+@pytest.fixture(scope="session")
+def interpreter() -> Iterator[Interpreter | None]:
+    """Runs scripts; None where processes can't fork."""
+    if not hasattr(os, "fork"):
+        yield None
+        return
+    opened = Interpreter()
+    yield opened
+    opened.close()
+
+
 @pytest.fixture
-def run_example(tmp_path: Path) -> Callable[[Path], None]:
-    """Runs an example as a reader would, in a fresh interpreter and an empty folder, and compares what it prints with
+def run_example(tmp_path: Path, interpreter: Interpreter | None) -> Callable[[Path], None]:
+    """Runs an example as a reader would, in a process of its own and an empty folder, and compares what it prints with
     what its ``# → …`` comments say; ``…`` stands for anything.
     """
 
@@ -54,19 +139,18 @@ def run_example(tmp_path: Path) -> Callable[[Path], None]:
         folder = tmp_path / "empty"
         folder.mkdir()
         environment = {name: value for name, value in os.environ.items() if not name.startswith("LANGMEM_PLUS_")}
-        done = subprocess.run(
-            [sys.executable, str(script)],
-            cwd=folder,
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=100,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr
+        if interpreter is not None:
+            code, out, err = interpreter.run(script, folder, environment)
+        else:
+            command = [sys.executable, str(script)]
+            done = subprocess.run(
+                command, cwd=folder, env=environment, capture_output=True, text=True, timeout=_PATIENCE, check=False
+            )
+            code, out, err = done.returncode, done.stdout, done.stderr
+        assert code == 0, err
         for expected in re.findall(r"# → (.+)$", script.read_text(encoding="utf-8"), re.MULTILINE):
             parts = [re.escape(part.strip()) for part in expected.split("…")]
-            assert re.search(".*".join(parts), done.stdout, re.DOTALL), done.stdout
+            assert re.search(".*".join(parts), out, re.DOTALL), out
 
     return run
 
