@@ -44,7 +44,7 @@ class Judged:
             the shares of a hit add up to its ``order``, where that isn't 0.
         row: the weights that were used.
         probability: of an answer among them, in [0, 1]; None without token bits.
-        foreign: whether the local model doesn't know the question's words, so that the probability may be too small.
+        foreign: whether the local model doesn't know the question's words, so that bits tell the probability alone.
         near: which hits are near to the question by their bits; None without.
         sentences: the cosine of each hit's best sentence to the question, NaN where there is none; None without bits.
         asked: the question's vector, which the sentences of ``bits`` are compared with; None without.

@@ -258,16 +258,21 @@ def by_bits(compared: Compared, candidates: Candidates) -> dict[str, Floats]:
     cosines, weights = compared.tokens, compared.weights
     if not len(weights):
         return {"smax": scale(compared.sentences)}
-    another, answers = _of_another(candidates), _answers(candidates)
-    share = np.where(answers > 0, ASKED_SHARE, np.where(another, SAID_SHARE, 0.0))
-    in_context = np.maximum(cosines, share[:, None] * _at(cosines, candidates.before))
     sessions = np.zeros((int(candidates.sessions.max(initial=-1)) + 1, cosines.shape[1]))
     np.maximum.at(sessions, candidates.sessions, cosines)
     return {
-        "msb": scale(in_context @ weights),
+        "msb": scale(in_context(cosines, candidates) @ weights),
         "msS": scale((sessions @ weights)[candidates.sessions]),
         "smax": scale(compared.sentences),
     }
+
+
+def in_context(cosines: Floats, candidates: Candidates) -> Floats:
+    """The tokens' cosines where what another speaker said before counts, too, shape (candidates, tokens)."""
+    another, answers = _of_another(candidates), _answers(candidates)
+    share = np.where(answers > 0, ASKED_SHARE, np.where(another, SAID_SHARE, 0.0))
+    found: Floats = np.maximum(cosines, share[:, None] * _at(cosines, candidates.before))
+    return found
 
 
 def token_weights(asked: AskedTokens, cosines: Floats) -> Floats:

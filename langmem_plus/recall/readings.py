@@ -76,6 +76,14 @@ _ASKS_TIME = re.compile(
     r"|\bcu[aá]ndo\b|\bqué\s+(?:día|fecha|mes|año)\b|什么时候|何时|哪[天年月]|多久",
     re.IGNORECASE,
 )
+# What would be, or may be: nobody said so, it follows from what was said. "Would you …?" asks for a favour.
+_ASKS_LIKELY = re.compile(
+    r"\b(?:would|might|likely|probably)\b(?!\s+you\b)"
+    r"|\b(?:(?:würde|könnte)n?\b(?!\s+(?:du|ihr|(?-i:Sie))\b)|wahrscheinlich\b|vermutlich\b)"
+    r"|\b(?:serait|aurait|pourrait|voudrait|aimerait|probablement)\b"
+    r"|\b(?:sería|tendría|podría|querría|gustaría|probablemente)\b",
+    re.IGNORECASE,
+)
 # The assistant is spoken to about what it said itself.
 _ASKS_ASSISTANT = re.compile(
     r"\b(?:you|your)\b.{0,40}\b(?:told|tell|said|say|suggest\w*|recommend\w*|mention\w*|advise\w*|gave|provided?|list\w*|explain\w*|wrote|answer\w*|repl\w+)\b"
@@ -123,6 +131,11 @@ def asks_number(question: str) -> bool:
 def asks_time(question: str) -> bool:
     """Whether a date would answer: "when", "wann", "quand", "cuándo", "什么时候"."""
     return bool(_ASKS_TIME.search(question))
+
+
+def asks_likely(question: str) -> bool:
+    """Whether it asks for what would be or may be: "would Ann like …?", "wahrscheinlich", "serait", "podría"."""
+    return bool(_ASKS_LIKELY.search(question))
 
 
 def asks_assistant(question: str) -> bool:

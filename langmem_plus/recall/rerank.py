@@ -16,7 +16,7 @@ from langmem_plus.config import MemoryConfig
 from langmem_plus.errors import ModelRestingError
 from langmem_plus.providers import TextBits, TokenEncoder
 from langmem_plus.providers.spending import spending
-from langmem_plus.recall.answerable import FOREIGN_SHARE, INJECTED, SEARCHED
+from langmem_plus.recall.answerable import INJECTED
 from langmem_plus.recall.built_in import Judged, judge
 from langmem_plus.recall.made import make_choice, with_scores
 from langmem_plus.recall.newer import linked_first, newer_first
@@ -225,8 +225,6 @@ def _rank_alone(
     if config.relevance == "calibrated" and config.reranker.lower() != "none":
         judged = _judge(query, hits, now, encoder, config, asker)
     sure = judged.probability if judged is not None else None
-    if judged is not None and judged.foreign:
-        least = min(least, max(least * FOREIGN_SHARE, SEARCHED))
     relevance, supported = relevance_of(query, hits, config, judged)
     named = np.array([hit.record.role in asked_for for hit in hits], bool)
     if sure is not None and sure < least and config.score_threshold is None:

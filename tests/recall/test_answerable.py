@@ -15,6 +15,7 @@ from langmem_plus.config import MemoryConfig
 from langmem_plus.providers.token_bits import local_token_encoder
 from langmem_plus.recall.answerable import INJECTED, SEARCHED, WEIGHTS, probability
 from langmem_plus.recall.built_in import judge
+from langmem_plus.recall.readings import asks_likely
 from langmem_plus.recall.rerank import rerank, rerank_with
 from langmem_plus.records import MemoryHit
 from langmem_plus.services import Services
@@ -100,18 +101,62 @@ def test_a_room_of_other_things_adds_nothing(hit: Callable[..., MemoryHit]) -> N
     assert len(dropped) >= 2
 
 
-def test_a_language_that_the_model_does_not_know_is_silenced_later(hit: Callable[..., MemoryHit]) -> None:
-    """The probability comes out too small there; nonsense, whose words the model doesn't know either, is refused."""
+def test_a_language_that_the_model_does_not_know_is_judged_alike(hit: Callable[..., MemoryHit]) -> None:
+    """What was said in other words is found; nonsense, whose words the model doesn't know either, is refused."""
     encoder = local_token_encoder()
     if encoder is None:
         pytest.skip("the packaged model isn't installed")
     services = Services(token_encoder=encoder, store=InMemoryStore(), clock=lambda: NOW)
     told = ["Ich arbeite in einer Bäckerei am Hafen.", "Meine Katze ist grau.", "Gestern hat es geregnet."]
     hits = [hit(text, {"store": 0.5, "cosine": 0.4, "coverage": 0.1}) for text in told]
-    question = "Welche Farbe hat eigentlich unsere Katze?"
-    judged = judge(question, hits, NOW, encoder, 10)
-    assert judged.foreign
-    assert judged.probability is not None
-    between = judged.probability * 2  # above the probability, and a third of it below
-    assert rerank_with(services, question, hits, least=between)[0]
+    for question, answer in (("Welche Farbe hat eigentlich unser Kater?", 1), ("Wo bin ich angestellt?", 0)):
+        assert judge(question, hits, NOW, encoder, 10).foreign
+        kept, _ = rerank_with(services, question, hits)
+        assert told[answer] in [each.record.text for each in kept]
     assert rerank_with(services, "flurbin zorblax quux", hits)[0] == []
+
+
+def test_who_is_asked_about_must_have_said_it(hit: Callable[..., MemoryHit]) -> None:
+    """What another speaker said of themselves makes an answer less likely, not likelier."""
+    encoder = local_token_encoder()
+    if encoder is None:
+        pytest.skip("the packaged model isn't installed")
+    said = [("Ann", "I adopted a puppy in the spring."), ("Bob", "I painted my kitchen."), ("Ann", "It rained a lot.")]
+    hits = [hit(text, {"store": 0.5, "cosine": 0.4, "coverage": 0.3}, metadata={"name": name}) for name, text in said]
+    hers, his = (
+        judge(f"Which animal did {name} adopt?", hits, NOW, encoder, 10).probability for name in ("Ann", "Bob")
+    )
+    assert hers is not None and his is not None
+    assert hers > his + 0.1
+
+
+def test_a_date_that_is_asked_for_speaks_for_an_answer(hit: Callable[..., MemoryHit]) -> None:
+    """Where something was said on that day."""
+    encoder = local_token_encoder()
+    if encoder is None:
+        pytest.skip("the packaged model isn't installed")
+    hits = [hit("We went sailing.", {"store": 0.5, "cosine": 0.4, "coverage": 0.3})]
+    day = hits[0].record.said_at
+    then, other = (
+        judge(f"What did we do on {when:%d %B %Y}?", hits, NOW, encoder, 10).probability
+        for when in (day, day - dt.timedelta(days=200))
+    )
+    assert then is not None and other is not None
+    assert then > other
+
+
+@pytest.mark.parametrize(
+    ("question", "likely"),
+    [
+        ("Would Ann like a concert?", True),
+        ("What might Bob study?", True),
+        ("Would you write me a poem?", False),
+        ("Könnten Sie mir helfen?", False),
+        ("Würde Ann das mögen?", True),
+        ("¿Qué regalo le gustaría a Ann?", True),
+        ("Where does Ann live?", False),
+    ],
+)
+def test_what_may_be_is_told_from_what_is(question: str, likely: bool) -> None:
+    """A favour that is asked for is neither."""
+    assert asks_likely(question) == likely
