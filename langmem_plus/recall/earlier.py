@@ -39,7 +39,8 @@ _FILLERS = phrases_of(
     s, sur, t, te, tu, un, une, vous, y, déjà, tout, tes, ma,
     acerca, al, con, cuál, cuándo, cómo, de, del, dónde, el, en, era, es, esa, eso, fue, ha, habíamos, has, he, hemos,
     la, las, lo, los, me, mi, mis, nos, o, para, por, puedes, qué, que, quién, se, sobre, su, te, tu, un, una, y, yo,
-    我, 我们, 你, 你们, 什么, 了, 过, 的, 是, 吗, 呢, 说, 聊, 谈, 讨论, 和, 都, 请, 哪, 哪些, 有, 在, 时候, 次, 关于, 内容,
+    我, 我们, 你, 你们, 什么, 了, 过, 的, 是, 吗, 呢, 说, 聊, 谈, 讨论, 和, 都, 请, 哪, 哪些, 有, 在, 时候,
+    次, 关于, 内容,
     话题, 还, 跟, 把, 一下
     """
 )

@@ -13,7 +13,8 @@ def audit(action: str, *, by: str = "owner", **details: str | int | None) -> Non
     """Log what was done for a user, and count it.
 
     Args:
-        action: one word: pin, unpin, forget, approve, reject, clear, erase, export, import.
+        action: one word: pin, unpin, forget, undelete, approve, reject, archive, clear, restore, erase, retain, export,
+            import.
         by: owner, or the name of the tool by which a model did it.
         details: whose memory, which records and how many: ids and numbers, never texts. None is left out.
     """

@@ -14,6 +14,7 @@ OPERATIONS = {
     "summarize": "upsert_memory",
     "archive": "create_memory",
     "evict": "delete_memory",
+    "retain": "delete_memory",
 }
 
 # Which of a stage's counts is the number of records that its operation is about.
@@ -23,7 +24,9 @@ RECORDS = {
     "record_user": "turns_recorded",
     "record_assistant": "replies_recorded",
     "summarize": "summaries",
+    "archive": "archives",
     "evict": "evicted",
+    "retain": "retired",
 }
 
 # LangChain's name of a provider → OpenTelemetry's, where they differ.

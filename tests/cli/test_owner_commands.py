@@ -87,3 +87,16 @@ def test_export_and_restore(run, tmp_path):
     code, _, err = run("restore", "alice.zip", "--path", "third", "--user", "bob")
     assert code == 4
     assert "alice" in err
+
+
+def test_undelete_and_archive(run):
+    """What was forgotten comes back; a conversation is archived, and one that says nothing isn't."""
+    id = facts(run)["I live in Lyon."]["id"]
+    run("forget", id, "-u", "alice")
+    assert list(facts(run)) == ["My wife is called Anne."]
+    assert run("undelete", id, "-u", "alice")[0] == 0
+    assert len(facts(run)) == 2
+    archived = json.loads(run("archive", "t", "-u", "alice", "--json")[1])
+    assert (archived["role"], archived["metadata"]["message_count"]) == ("archive", 1)
+    assert "My wife is called Anne." in run("archive", "t", "-u", "alice")[1]
+    assert run("archive", "nothing", "-u", "alice")[0] == 1
