@@ -45,7 +45,8 @@ def create_memory_graph(
     ``plan → retrieve → rerank → mmr → inject → record_user → agent → record_assistant → compress``, and then
     ``remember``, which only hands the rest to the background; with ``background=False`` in the settings the chain
     ``extract → enrich → reconcile → summarize → evict`` follows before the run ends. With ``hard_limit_tokens`` in the
-    settings, ``make_room`` stands ahead of ``plan``.
+    settings, ``make_room`` stands ahead of ``plan``; with ``archive_conversations`` and a model, ``archive`` follows
+    ``summarize``; with ``retention_days`` or ``turn_ttl_days``, ``retain`` comes last.
 
     A turn that begins incognito stays so, whatever the run that resumes it, or has it answered again, says. As a node,
     the graph keeps that in its parent's channel ``memory_incognito`` once it has answered (declare `MemoryState`); in a

@@ -9,7 +9,11 @@
 - `summarize` keeps the thread's rolling summary, which tells what the assistant did, too (`actions`);
 - `compress` lets old messages leave a long thread once that summary tells what they said (`compress_cut`,
   `compress_covered`); it edits the thread, so it runs in the graph, after the reply;
-- `evict` keeps the namespace within its bounds.
+- `archive` leaves one record of a conversation that is compressed, cleared or over (`gist`, `archive_amend`), for other
+  threads;
+- `evict` keeps the namespace within its bounds; `retain` archives and erases what is too old (`removing`).
+
+`undelete` brings back what was deleted softly; `find` finds a record by its id, or the beginning of it.
 
 A stage's I/O is written once, as `steps` that a sync and an async driver take.
 """
