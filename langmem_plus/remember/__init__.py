@@ -1,4 +1,4 @@
-"""What happens to a fact: ``record → extract → enrich → reconcile → summarize → evict``, each a module, a node, a pure core.
+"""What happens to a fact: ``record → extract → enrich → reconcile → summarize → evict``, each a module, a node, a core.
 
 - `record` stores what was said, word for word, as a queue;
 - `extract` draws facts out of it, by a model or by rules (`statements`, `cues`, `sentences`), and drops what the user's
