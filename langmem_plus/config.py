@@ -29,11 +29,8 @@ USER_VARIABLE = "LANGMEM_PLUS_USER"  # whose memory it is, on the command line
 OTHER_VARIABLES = (CONFIG_FILE_VARIABLE, USER_VARIABLE)
 
 
-def _knob(group: str, default: Any, description: str, *, planned: bool = False, **bounds: Any) -> Any:
-    """A setting; a planned one is accepted, so that settings files and presets stay whole, and says so when set."""
-    if planned:
-        description = description.removesuffix(".") + " (planned: not in effect in this version)."
-    return Field(default, description=description, json_schema_extra={"group": group, "planned": planned}, **bounds)
+def _knob(group: str, default: Any, description: str, **bounds: Any) -> Any:
+    return Field(default, description=description, json_schema_extra={"group": group}, **bounds)
 
 
 class MemoryConfig(BaseSettings):
@@ -287,7 +284,6 @@ class MemoryConfig(BaseSettings):
             raise ConfigError(_explain(error)) from error
         except SettingsError as error:  # a list in the environment that isn't JSON
             raise ConfigError(f'{error}: {error.__cause__}. Lists are JSON, such as ["last time"].') from error
-        _tell_planned(self)
         _tell_unknown()
 
     @classmethod
@@ -349,22 +345,7 @@ def knob_group(name: str) -> str:
     return str(extra["group"]) if isinstance(extra, dict) else ""
 
 
-def is_planned(name: str) -> bool:
-    """Whether a knob is accepted but has no effect yet."""
-    extra = MemoryConfig.model_fields[name].json_schema_extra
-    return isinstance(extra, dict) and bool(extra["planned"])
-
-
 _TOLD: set[str] = set()
-
-
-def _tell_planned(config: MemoryConfig) -> None:
-    """Say once a process that a setting which somebody changed has no effect yet."""
-    for name, field in MemoryConfig.model_fields.items():
-        value = getattr(config, name)
-        if is_planned(name) and value != field.default and name not in _TOLD:
-            _TOLD.add(name)
-            logger.warning("%s=%r is planned and not in effect in this version", name, value)
 
 
 def _tell_unknown() -> None:

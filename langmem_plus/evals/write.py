@@ -38,8 +38,8 @@ from langmem_plus.remember.decide import decide_by_rules, find_repeats
 from langmem_plus.remember.fact_records import to_record
 from langmem_plus.remember.facts import draw_facts, facts_by_rules
 from langmem_plus.remember.ledger import Ledger
-from langmem_plus.remember.weigh import decide_turn
 from langmem_plus.remember.steps import run_steps
+from langmem_plus.remember.weigh import decide_turn
 from langmem_plus.services import Services
 
 Model = str | BaseChatModel | None

@@ -12,16 +12,23 @@ _REPEAT_BONUS = 0.1  # importance that a repetition adds
 
 
 class Place(Protocol):
-    """Whose memory a fact belongs to, where, and from which conversation: a scope, a turn, a memory of another system."""
+    """Where a fact belongs: a scope, a turn, a memory of another system."""
 
     @property
-    def user_id(self) -> str: ...
+    def user_id(self) -> str:
+        """Whose memory."""
+
     @property
-    def space(self) -> str: ...
+    def space(self) -> str:
+        """In which space."""
+
     @property
-    def thread_id(self) -> str | None: ...
+    def thread_id(self) -> str | None:
+        """From which conversation."""
+
     @property
-    def agent_id(self) -> str | None: ...
+    def agent_id(self) -> str | None:
+        """Which agent's."""
 
 
 def make_record(key: str, text: str, place: Place, now: dt.datetime, **fields: Any) -> MemoryRecord:

@@ -79,8 +79,9 @@ def test_fifty_turns_in_five_languages() -> None:
     assert [sum(turn["language"] == each for turn in TURNS) for each in ("en", "de", "es", "fr", "zh")] == [10] * 5
 
 
-# Measured: topics 95 / 91 % on the half that the rules were made with, 91 / 93 % on the other (87 / 90 % at first sight,
-# before mistakes that showed there were mended); names 100 / 100 % on both (100 / 89 % before). yake finds 38 / 49 % of all topics.
+# Measured: topics 95 / 91 % on the half that the rules were made with, 91 / 93 % on the other (87 / 90 % at first
+# sight, before mistakes that showed there were mended); names 100 / 100 % on both (100 / 89 % before). yake finds 38 /
+# 49 % of all topics.
 @pytest.mark.parametrize(
     ("turns", "key", "floor"),
     [
