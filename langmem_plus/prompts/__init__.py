@@ -4,8 +4,8 @@ Six tasks: draw facts out of a user's turn (`render_extraction`), compare them w
 (`render_reconciliation`), keep a thread's rolling summary (`render_summary`) and a conversation's archive
 (`render_archive`), tell which memories answer a question (`render_reranking`), and which memory a message needs
 (`render_planning`); the first three can be one (`render_combination`). The instructions stand in the system message,
-the examples are turns of a chat (small models repeat an example that stands among the instructions), and what users said
-is fenced as data.
+the examples are turns of a chat (small models repeat an example that stands among the instructions), and what
+users said is fenced as data.
 """
 
 from __future__ import annotations
