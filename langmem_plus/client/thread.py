@@ -147,7 +147,7 @@ def new_turns(
         if key in there or (message.id, role, record.text) in there:
             continue
         turn, position = (turn + 1, 0) if role == "user" else (turn, position + 1)
-        made = make_turn(message, role, scope, services, max(turn, 1), position)
+        made = make_turn(message, role, scope, services, turn, position)
         if made is not None:
             found.append(made.model_copy(update={"id": key}) if key else made)
     return found

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig
@@ -629,6 +629,9 @@ MESSAGES = st.lists(
 )
 
 
+@example(
+    [[{"role": role, "content": text} for role, text in (("assistant", "No."), ("user", "Yes."), ("assistant", "No."))]]
+)
 @given(st.lists(MESSAGES, min_size=1, max_size=3))
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_whatever_was_said_is_known_when_it_comes_back(talks: list[list[dict[str, Any]]]) -> None:
