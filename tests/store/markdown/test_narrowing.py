@@ -44,8 +44,8 @@ ASKED = AskedTokens(
 def test_near_texts_come_before_better_fused_ones() -> None:
     """Of equal fused scores the nearer one is read; what lies beyond those looked at keeps its place."""
     many = fused(np.linspace(1, 0.9, LOOKED_AT + 50))
-    order = narrowed(many, ASKED, 10, lambda rows: [one_token(DIMS if row == 200 else 0) for row in rows])
-    assert order.page(0, 10)[0] == 200
+    order = narrowed(many, ASKED, 10, lambda rows: [one_token(DIMS if row == LOOKED_AT - 1 else 0) for row in rows])
+    assert order.page(0, 10)[0] == LOOKED_AT - 1
     assert order.page(LOOKED_AT, 5).tolist() == list(range(LOOKED_AT, LOOKED_AT + 5))
 
 
@@ -129,4 +129,4 @@ def test_without_token_bits_more_candidates_are_given(open_store: Any, ns: Any, 
     (wide,), (exact,) = store.batch([store.exactly(op, narrowed=True)]), store.batch([store.exactly(op)])
     assert (len(wide), len(exact)) == (12, 3)
     assert wide[:3] == exact
-    assert (widened(1000), widened(50), widened(100), widened(1)) == (1000, 200, LOOKED_AT, 4)
+    assert (widened(1000), widened(50), widened(100), widened(1)) == (1000, 200, 250, 4)
