@@ -132,14 +132,14 @@ def _untold(record: MemoryRecord, gone: MemoryRecord, now: dt.datetime) -> Memor
 
 def clear_steps(services: Services, scope: Scope, thread_id: str) -> Steps[list[MemoryRecord]]:
     """Retire what was said in a conversation, and its summary; facts that were drawn out of it stay. Gives the
-    tombstones. With ``archive_conversations`` its archive stands before that, and stays; else one that is there goes.
+    tombstones. An archive that is there stays, whatever the settings say; with ``archive_conversations`` it is made, or
+    brought up to date, before anything goes.
     """
     thread_id, namespace = read_id("thread_id", thread_id), scope.namespace
     found: list[MemoryRecord] = []
-    archives = services.config.archive_conversations
-    for role in (*TURN_ROLES, "summary", *([] if archives else ["archive"])):
+    for role in (*TURN_ROLES, "summary"):
         found += yield from list_records(namespace, {"role": role, "thread_id": thread_id, "status": "active"})
-    if archives:
+    if services.config.archive_conversations:
         yield from archive_steps(services, scope.model_copy(update={"thread_id": thread_id}))
     cleared: list[MemoryRecord] = []
 

@@ -80,8 +80,9 @@ class OwnerCalls:
         return await self._ado(forget_steps(self._services, Scope(user_id, space), check_id(id), reason))
 
     def clear_conversation(self, thread_id: str, *, user_id: str, space: str = "default") -> int:
-        """Delete softly what was said in a conversation, and its summary; the facts that are known from it stay. With
-        ``archive_conversations`` its archive is made first, and stays; else one that is there goes, too.
+        """Delete softly what was said in a conversation, and its summary; the facts that are known from it stay, and so
+        does its archive, which ``archive_conversations`` makes, or brings up to date, first. `forget` or `erase` of the
+        archive's id removes that.
 
         Args:
             thread_id: the conversation.
@@ -89,7 +90,7 @@ class OwnerCalls:
             space: which part of it.
 
         Returns:
-            How many records were deleted now: the messages, and summary and archive where there was one that goes.
+            How many records were deleted now: the messages, and the summary where there was one.
 
         Raises:
             ConflictError: others kept rewriting the conversation while it was archived; nothing was deleted.

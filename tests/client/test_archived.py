@@ -54,16 +54,25 @@ def test_a_conversation_that_has_ended_is_found_in_others(make: Any, caplog: pyt
 
 @pytest.mark.parametrize("archives", [False, True])
 async def test_a_cleared_conversation_is_counted_and_archived(make: Any, archives: bool) -> None:
-    """With the setting its archive stays, and is not counted; without, one that is there goes, too."""
+    """With the setting its archive is made; without, one that was asked for stays. Neither is counted."""
     with make(archive_conversations=archives) as client:
         if not archives:
             client.archive("trip", user_id="ann")
-        count = await client.aclear_conversation("trip", user_id="ann")
-        assert count == (3 if archives else 4)
+        assert await client.aclear_conversation("trip", user_id="ann") == 3
         assert not texts(client, "user")
-        assert len(texts(client, "archive")) == archives
+        (archive,) = client.list(user_id="ann", role="archive")
+        assert "# Earlier conversations" in client.chat("What did we discuss about Kyoto?", user_id="ann").context
         assert client.clear_conversation("trip", user_id="ann") == 0
-        assert client.restore_conversation("trip", user_id="ann") == count
+        assert client.restore_conversation("trip", user_id="ann") == 3
+        client.forget(archive.id, user_id="ann")
+        assert not texts(client, "archive")
+
+
+def test_clearing_makes_no_archive_that_nobody_asked_for(make: Any) -> None:
+    """Without the setting, and without a call for it, none is there."""
+    with make() as client:
+        client.clear_conversation("trip", user_id="ann")
+        assert not texts(client, "archive")
 
 
 def test_erasing_takes_out_of_archives_what_was_erased(make: Any) -> None:
