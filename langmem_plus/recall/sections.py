@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -33,10 +34,10 @@ class Line:
     shortened: bool = False
 
     @property
-    def place(self) -> tuple[str, str, str, str]:
+    def place(self) -> tuple[str, str, dt.datetime, str]:
         """Where it stands: by topic, then by time, then by id."""
         record = self.hit.record
-        return self.topic.casefold(), self.topic, record.said_at.isoformat(), record.id
+        return self.topic.casefold(), self.topic, record.said_at, record.id
 
 
 @dataclass
