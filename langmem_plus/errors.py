@@ -37,8 +37,9 @@ class MissingIdentityError(ConfigError):
 
 
 class ForeignIdentityError(ConfigError):
-    """Two users are named and only one can be meant: who is signed in on a LangGraph server and another one, or the
-    context and the configuration of a graph that is called within another; nothing was read or written.
+    """Two users are named and only one can be meant: who is signed in on a LangGraph server and another one, the
+    context and the configuration of a graph that is called within another, or whose decision waits in a thread and who
+    resumes it; nothing was written.
     """
 
 

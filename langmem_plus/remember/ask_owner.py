@@ -2,7 +2,8 @@
 
 A node that is interrupted is run again from its beginning, and what it read from untracked channels is gone by then. So
 what was decided is kept as the result of a task of the node, in the graph's checkpoint, and a run that is resumed, in
-another process too, carries out just what the person saw.
+another process too, carries out just what the person saw. Only the user whose memory it is can answer: for whoever else
+resumes the thread it is an error, and the question stays.
 """
 
 from __future__ import annotations
@@ -14,11 +15,12 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.func import task
 from langgraph.types import interrupt
 
-from langmem_plus.errors import InvalidValueError
+from langmem_plus.errors import ForeignIdentityError, InvalidValueError
 from langmem_plus.records import Scope
 from langmem_plus.remember.answer import HOW, Answer, read_answer
 from langmem_plus.remember.enact import Decided
 from langmem_plus.services import Services
+from langmem_plus.shown import shown
 
 CHECKPOINTER, CALL = "__pregel_checkpointer", "__pregel_call"  # where a task finds its graph's
 
@@ -67,16 +69,25 @@ def _kept(decided: Decided) -> dict[str, Any]:
 
 
 def ask(scope: Scope, decided: Decided) -> Answer | None:
-    """What a person says of what waits, who is asked anew until the answer can be read; None where nothing waits.
+    """What the user whose decisions wait says of them, who is asked anew until the answer can be read; None where
+    nothing waits.
 
     Raises:
+        ForeignIdentityError: somebody else resumes the thread. That is found before what they say is looked at: a graph
+            keeps what it has taken as an answer, and gives it to the node again, whoever resumes it next.
         GraphInterrupt: nobody has answered yet.
     """
     if not decided.held:
         return None
+    owner = decided.user_id or scope.user_id
+    if scope.user_id != owner:
+        raise ForeignIdentityError(
+            f"what waits is about the memory of user_id={shown(owner)}, and the run that answers is for "
+            f"{shown(scope.user_id)}: nothing was written, and it still waits; resume the thread as {shown(owner)}."
+        )
     question: dict[str, Any] = {
         "memory": "review",
-        "user_id": scope.user_id,
+        "user_id": owner,
         "space": scope.space,
         "thread_id": scope.thread_id,
         "waiting": decided.describe(),

@@ -64,8 +64,13 @@ class Writing(BaseModel):
 
 
 class Decided(BaseModel):
-    """All that was decided in a run, the own namespace last: if the writing breaks off, its turns still wait."""
+    """All that was decided in a run, the own namespace last: if the writing breaks off, its turns still wait.
 
+    Attributes:
+        user_id: whose decisions they are, so that nobody else answers for them.
+    """
+
+    user_id: str = ""
     writings: list[Writing] = Field(default_factory=list)
     facts: list[Fact] = Field(default_factory=list)
     warnings: list[str] = Field(default_factory=list)

@@ -18,6 +18,7 @@ from typing import Any, Literal, TypeAlias, get_args
 from langmem_plus.errors import ConfigError
 from langmem_plus.records import FORGOTTEN, REVIEW, TURN_ROLES, Decision, Fact, MemoryRecord, record_id
 from langmem_plus.shown import shown
+from langmem_plus.speakers import name_of
 
 logger = logging.getLogger(__name__)
 
@@ -86,13 +87,15 @@ class Waiting:
         return list(dict.fromkeys(target for target in retiring if target))
 
     def describe(self, known: Mapping[str, MemoryRecord]) -> dict[str, Any]:
-        """What a person is asked, as plain JSON: what would happen, to which texts, and why."""
+        """What a person is asked, as plain JSON: what would happen, to which texts, whose words they are, and why."""
         first = self.decisions[0]
+        retires = [known[each] for each in self.targets if each in known]
         return {
             "id": self.key,
             "event": first.event,
             "text": self.fact.text if self.fact else None,
-            "retires": [{"id": each, "text": known[each].text} for each in self.targets if each in known],
+            "name": (name_of(self.fact) or None) if self.fact else None,
+            "retires": [{"id": each.id, "text": each.text, "name": name_of(each) or None} for each in retires],
             "reason": first.reason,
             "by": first.by,
         }

@@ -118,7 +118,7 @@ def weigh_steps(
         draft: what the model proposed together with the facts; None asks it.
     """
     namespace, draft = scope.namespace, draft or Draft()
-    result = Decided(facts=list(facts))
+    result = Decided(user_id=scope.user_id, facts=list(facts))
     stored = yield from get_records(namespace, [*(turn.id for turn in turns), *(fact.key for fact in facts)])
     # A turn that was deleted, edited or worked off by somebody else in the meantime has nothing to give.
     waiting = {turn.id: stored[turn.id] for turn in turns if waits(stored.get(turn.id), turn)}

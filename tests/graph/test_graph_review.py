@@ -14,6 +14,7 @@ from langgraph.types import Command, RetryPolicy
 
 from langmem_plus.background import background
 from langmem_plus.config import MemoryConfig
+from langmem_plus.errors import ForeignIdentityError
 from langmem_plus.graph import create_memory_graph, create_remember_graph
 from langmem_plus.prompts import PlacedFact, PlacedFacts
 from langmem_plus.records import MemoryRecord
@@ -129,6 +130,75 @@ def test_an_answer_that_cant_be_read_is_asked_for_again(store, config, run_confi
         assert "True approves all" in again["error"]
     graph.invoke(Command(resume=True), run_config())
     assert facts(store) == {HOME: "superseded", MOVE: "active"}
+
+
+@pytest.mark.parametrize("how", ["sync", "async"])
+@pytest.mark.parametrize(("theirs", "own"), [(True, False), (False, True), ({"approve": []}, True), ("maybe", True)])
+async def test_nobody_else_answers_for_the_user(store, config, run_config, theirs, own, how):
+    """Another user who resumes the thread is refused, however often; their answer isn't there when the owner's comes,
+    who is still asked.
+    """
+    graph = make(store, config, InMemorySaver())
+    graph.invoke(say(HOME), run_config())
+    stopped = question(graph.invoke(say(MOVE), run_config()))
+
+    async def resume(answer: Any, user_id: str) -> Any:
+        run = {"configurable": {**run_config()["configurable"], "user_id": user_id}}
+        return await graph.ainvoke(answer, run) if how == "async" else graph.invoke(answer, run)
+
+    (asked,) = graph.get_state(run_config()).interrupts
+    for answer in (Command(resume=theirs), Command(resume={asked.id: theirs}), None, Command(resume=theirs)):
+        with pytest.raises(ForeignIdentityError, match=r"memory of user_id='alice'.*resume the thread as 'alice'"):
+            await resume(answer, "bob")
+        assert facts(store) == {HOME: "active"}
+    assert store.search(("memories", "bob")) == []
+    assert [each.value for each in graph.get_state(run_config()).interrupts] == [stopped]
+    assert "__interrupt__" not in await resume(Command(resume=own), "alice")
+    assert facts(store) == ({HOME: "superseded", MOVE: "active"} if own else {HOME: "active", MOVE: "deleted"})
+
+
+def test_an_answer_of_somebody_else_isnt_kept_by_a_database(store, config, run_config, tmp_path):
+    """The owner's replaces it there, too; in between somebody talked on as themselves, in a thread of their own."""
+    with SqliteSaver.from_conn_string(str(tmp_path / "checkpoints.sqlite")) as saver:
+        graph = make(store, config, saver)
+        graph.invoke(say(HOME), run_config())
+        graph.invoke(say(MOVE), run_config())
+        bob = {"configurable": {**run_config()["configurable"], "user_id": "bob"}}
+        with pytest.raises(ForeignIdentityError):
+            graph.invoke(Command(resume=True), bob)
+        graph.invoke(say("I like tea."), {"configurable": {"user_id": "bob", "thread_id": "t2"}})
+        graph.invoke(Command(resume=False), run_config())
+    assert facts(store) == {HOME: "active", MOVE: "deleted", "I like tea.": "active"}
+
+
+def test_a_server_that_speaks_for_its_users_answers_for_the_one_it_names(store, config, run_config):
+    """A fixed scope is one user's, whoever calls; the thread may have been resumed by anybody."""
+    scope = scope_of("alice")
+    graph = make(store, config, InMemorySaver(), scope=scope)
+    graph.invoke(say(HOME), run_config())
+    graph.invoke(say(MOVE), run_config())
+    graph.invoke(Command(resume=True), {"configurable": {**run_config()["configurable"], "user_id": "bob"}})
+    assert facts(store) == {HOME: "superseded", MOVE: "active"}
+
+
+def test_the_question_says_whose_words_they_are(store, config, run_config):
+    """Where several people speak in one memory; None is the user."""
+    graph = make(store, config, InMemorySaver(), review="all")
+    said = [HumanMessage("I live in Lyon.", name="Ann"), HumanMessage("Ich wohne in Bonn.", name="Jörg")]
+    output = graph.invoke({"messages": [*said, HumanMessage("Me gusta el té.")]}, run_config())
+    assert {each["text"]: each["name"] for each in question(output)["waiting"]} == {
+        "I live in Lyon.": "Ann",
+        "Ich wohne in Bonn.": "Jörg",
+        "Me gusta el té.": None,
+    }
+
+
+def test_the_question_says_whose_words_would_be_retired(store, config, run_config):
+    """The same person's."""
+    graph = make(store, config, InMemorySaver())
+    graph.invoke({"messages": [HumanMessage(HOME, name="Ann")]}, run_config())
+    (waiting,) = question(graph.invoke({"messages": [HumanMessage(MOVE, name="Ann")]}, run_config()))["waiting"]
+    assert (waiting["name"], [each["name"] for each in waiting["retires"]]) == ("Ann", ["Ann"])
 
 
 def test_another_process_goes_on_with_what_the_person_saw(store, config, run_config, tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from langchain.agents import create_agent
 from langchain_core.messages import HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
@@ -11,6 +12,7 @@ from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command
 
 from langmem_plus import LongTermMemoryMiddleware, MemoryConfig
+from langmem_plus.errors import ForeignIdentityError
 from langmem_plus.testing import ScriptedChatModel
 
 CONFIG = MemoryConfig(embeddings="none", background=False, review="conflicts")
@@ -35,7 +37,7 @@ def said(text: str) -> dict[str, Any]:
 
 
 async def test_an_agent_stops_after_its_reply_and_goes_on_with_the_answer() -> None:
-    """Another agent object goes on, as in another process; the reply is stored once."""
+    """Another agent object goes on, as in another process, nobody else does; the reply is stored once."""
     store, saver = InMemoryStore(), InMemorySaver()
     agent = make(store, saver)
     agent.invoke(said("I live in Paris."), RUN)
@@ -44,6 +46,8 @@ async def test_an_agent_stops_after_its_reply_and_goes_on_with_the_answer() -> N
     assert facts(store) == {"I live in Paris.": "active"}
     again = await make(store, saver).ainvoke(Command(resume="perhaps"), RUN)
     assert "error" in again["__interrupt__"][0].value
+    with pytest.raises(ForeignIdentityError):
+        agent.invoke(Command(resume=False), {"configurable": {"thread_id": "t", "user_id": "bob"}})
     done = await make(store, saver).ainvoke(Command(resume=True), RUN)
     assert facts(store) == {"I live in Paris.": "superseded", "I live in Lyon now.": "active"}
     assert [message.text for message in done["messages"]][-2:] == ["I live in Lyon now.", "I see."]
