@@ -18,6 +18,7 @@ from langgraph.store.base import BaseStore
 from langgraph.types import Command
 
 from langmem_plus.config import MemoryConfig
+from langmem_plus.errors import ForeignIdentityError
 from langmem_plus.graph import Afterwards, make_services
 from langmem_plus.graph.halves import recall_stages, remember_nodes, stages
 from langmem_plus.graph.memory import expecting, remember_node
@@ -258,8 +259,8 @@ class LongTermMemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         return {self._channels.progress: progress, self._channels.report: known.get("memory_report") or {}}
 
     def _failed(self, known: MemoryState, error: Exception) -> None:
-        if self._services.config.strict or isinstance(error, GraphBubbleUp):
-            raise error
+        if self._services.config.strict or isinstance(error, GraphBubbleUp | ForeignIdentityError):
+            raise error  # a person is asked, or somebody else answers, for whom the question has to stay
         logger.error("memory: what was said wasn't remembered: %s", error, exc_info=error)
         report = MemoryReport(
             warnings=[f"remember failed: {type(error).__name__}: {error}"], counts={"remember_failed": 1}
