@@ -117,10 +117,15 @@ def first_phrase(text: str, phrases: Iterable[str]) -> str | None:
 def without_phrases(text: str, phrases: Iterable[str]) -> str:
     """The text as it was written, less the phrases: whatever case, spacing and punctuation they have in it."""
     for phrase in phrases:
-        parts = [re.escape(word) for word in normalise(phrase).split()]
+        parts = [_spelled(word) for word in normalise(phrase).split()]
         if parts:
             pattern = r"[\W_]+".join(parts)
             if not unspaced(parts[-1][-1]):
                 pattern = rf"(?<!\w){pattern}(?!\w)"
             text = re.sub(pattern, " ", text, flags=re.IGNORECASE)
     return " ".join(text.split())
+
+
+def _spelled(word: str) -> str:
+    """A pattern for the spellings that `normalise` makes one."""
+    return re.escape(word).replace("ss", "(?:ss|ß)").replace("'", "['’]")

@@ -33,6 +33,7 @@ from langmem_plus.recall.cues import (
 from langmem_plus.recall.earlier import asked_topic
 from langmem_plus.recall.planner import ModelPlanner, Planner, aask, ask, read_answer
 from langmem_plus.recall.query import bounded, current_text, search_query
+from langmem_plus.recall.talked import asks_what_we_said
 from langmem_plus.records import MemoryReport, Plan
 from langmem_plus.services import Services, Step, Update, stage
 from langmem_plus.small_talk import (
@@ -48,6 +49,8 @@ from langmem_plus.small_talk import (
 from langmem_plus.state import MemoryState
 
 logger = logging.getLogger(__name__)
+
+_BUILT_IN_TRIGGERS = MemoryConfig.model_fields["search_triggers"].default
 
 
 def plan(
@@ -80,7 +83,7 @@ def _by_cue(text: str, config: MemoryConfig, asked: bool) -> Plan:
     question = is_question(text)
     if not flat and not question:
         return Plan(strategy="none", reason="the message has no words")
-    if cue := first_phrase(flat, config.search_triggers):
+    if cue := first_phrase(flat, config.search_triggers) or _by_form(text, config):
         topic = asked_topic(text, config.search_triggers)
         return Plan(strategy="archive", reason=f"an earlier conversation: {cue!r}", query=topic)
     if cue := find_small_talk(text, asked=asked, cues=config.small_talk_cues):
@@ -90,6 +93,11 @@ def _by_cue(text: str, config: MemoryConfig, asked: bool) -> Plan:
     if cue := _anchor(text, flat, amended(DOCUMENTS, config.document_cues)):
         return Plan(strategy="documents", reason=f"the workspace: {cue!r}", query=text)
     return Plan(strategy="memory", reason="no other cue: memory is the default", query=text)
+
+
+def _by_form(text: str, config: MemoryConfig) -> str | None:
+    """The words that ask what we said; one's own triggers stand in place of these forms, too."""
+    return asks_what_we_said(text) if config.search_triggers == _BUILT_IN_TRIGGERS else None
 
 
 def _continuity(flat: str, cues: tuple[str, ...]) -> str | None:

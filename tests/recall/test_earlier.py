@@ -85,6 +85,10 @@ def recall(request: pytest.FixtureRequest) -> Any:
         ("Last time you helped me with my taxes", "tax return"),
         ("Letztes Mal ging es um die Wohnung in Leipzig", "Wohnung"),
         ("上次我们聊的笔记本电脑", "笔记本电脑"),
+        ("What did we decide about my trip to Kyoto?", "Kyoto Garden"),
+        ("Do you remember our conversation about my taxes?", "tax return"),
+        ("Was haben wir zur Wohnung in Leipzig besprochen?", "Wohnung"),
+        ("我们关于笔记本电脑说了什么？", "笔记本电脑"),
     ],
 )
 def test_a_trigger_recalls_the_conversation_that_is_meant(recall: Any, text: str, found: str, scope: str) -> None:
@@ -100,6 +104,8 @@ def test_a_trigger_recalls_the_conversation_that_is_meant(recall: Any, text: str
         "What did we discuss about quantum physics?",
         "Last time you recommended a novel",
         "La última vez hablamos de fútbol",
+        "What did we say about quantum physics?",
+        "Worüber haben wir zu Lissabon gesprochen?",
     ],
 )
 def test_none_is_recalled_where_none_is_meant(recall: Any, text: str) -> None:
