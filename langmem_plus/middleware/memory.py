@@ -27,6 +27,7 @@ from langmem_plus.middleware.channels import NOWHERE, Channels, Progress, Run, R
 from langmem_plus.recall.planner import PlanSpec
 from langmem_plus.recall.query import bounded, current_text
 from langmem_plus.records import MemoryReport, Scope
+from langmem_plus.remember.ask_owner import astay_with_user, stay_with_user
 from langmem_plus.remember.compress import compress_node
 from langmem_plus.remember.record import last_counted, record_assistant_node, record_user_node, user_turn
 from langmem_plus.remember.review import ReviewSpec
@@ -177,6 +178,8 @@ class LongTermMemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         config, known = get_config(), self._replied(state)
         incognito = self._is_incognito(state, config)
         try:
+            if not incognito:
+                stay_with_user(self._services, config)
             run_stages([] if incognito else self._after, known, config)
             known["messages"] = list(state["messages"])
             gone = shortened(known, self._compress.invoke(known, marked(config, incognito)))
@@ -192,6 +195,8 @@ class LongTermMemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         config, known = get_config(), self._replied(state)
         incognito = self._is_incognito(state, config)
         try:
+            if not incognito:
+                await astay_with_user(self._services, config)
             await arun_stages([] if incognito else self._after, known, config)
             known["messages"] = list(state["messages"])
             gone = shortened(known, await self._compress.ainvoke(known, marked(config, incognito)))

@@ -80,11 +80,7 @@ def ask(scope: Scope, decided: Decided) -> Answer | None:
     if not decided.held:
         return None
     owner = decided.user_id or scope.user_id
-    if scope.user_id != owner:
-        raise ForeignIdentityError(
-            f"what waits is about the memory of user_id={shown(owner)}, and the run that answers is for "
-            f"{shown(scope.user_id)}: nothing was written, and it still waits; resume the thread as {shown(owner)}."
-        )
+    _refuse(scope.user_id, owner)
     question: dict[str, Any] = {
         "memory": "review",
         "user_id": owner,
@@ -99,3 +95,42 @@ def ask(scope: Scope, decided: Decided) -> Answer | None:
             return read_answer(value, decided.held)
         except InvalidValueError as error:
             question = {**question, "error": str(error)}
+
+
+def stay_with_user(services: Services, config: RunnableConfig) -> None:
+    """Refuse to run a node again for another user than before, where it may have stopped to ask: what it does ahead of
+    the question would be done in another memory, too.
+
+    Raises:
+        ForeignIdentityError: the node was begun for somebody else.
+    """
+    if not can_ask(services, config):
+        return
+    user_id = services.find_scope(config).user_id
+
+    @task
+    def begun_for() -> str:
+        return user_id
+
+    _refuse(user_id, begun_for().result())
+
+
+async def astay_with_user(services: Services, config: RunnableConfig) -> None:
+    """Refuse to run a node again for another user, as `stay_with_user`."""
+    if not can_ask(services, config):
+        return
+    user_id = services.find_scope(config).user_id
+
+    @task
+    async def begun_for() -> str:
+        return user_id
+
+    _refuse(user_id, await begun_for())
+
+
+def _refuse(user_id: str, owner: str) -> None:
+    if user_id != owner:
+        raise ForeignIdentityError(
+            f"what waits is about the memory of user_id={shown(owner)}, and the run that answers is for "
+            f"{shown(user_id)}: nothing was written, and it still waits; resume the thread as {shown(owner)}."
+        )

@@ -37,7 +37,7 @@ def said(text: str) -> dict[str, Any]:
 
 
 async def test_an_agent_stops_after_its_reply_and_goes_on_with_the_answer() -> None:
-    """Another agent object goes on, as in another process, nobody else does; the reply is stored once."""
+    """Another agent object goes on, as in another process; the reply is stored once."""
     store, saver = InMemoryStore(), InMemorySaver()
     agent = make(store, saver)
     agent.invoke(said("I live in Paris."), RUN)
@@ -46,11 +46,28 @@ async def test_an_agent_stops_after_its_reply_and_goes_on_with_the_answer() -> N
     assert facts(store) == {"I live in Paris.": "active"}
     again = await make(store, saver).ainvoke(Command(resume="perhaps"), RUN)
     assert "error" in again["__interrupt__"][0].value
-    with pytest.raises(ForeignIdentityError):
-        agent.invoke(Command(resume=False), {"configurable": {"thread_id": "t", "user_id": "bob"}})
     done = await make(store, saver).ainvoke(Command(resume=True), RUN)
     assert facts(store) == {"I live in Paris.": "superseded", "I live in Lyon now.": "active"}
     assert [message.text for message in done["messages"]][-2:] == ["I live in Lyon now.", "I see."]
+    assert len(store.search(("memories",), filter={"role": "assistant"})) == 2
+
+
+@pytest.mark.parametrize("how", ["sync", "async"])
+async def test_nobody_else_answers_for_the_user(how: str) -> None:
+    """Nothing of the turn comes into the memory of whoever tries, and the user is still asked."""
+    store, saver = InMemoryStore(), InMemorySaver()
+    agent = make(store, saver)
+    for text in ("Vivo en París.", "Vivo en Lyon ahora."):
+        agent.invoke(said(text), RUN)
+    for answer in (Command(resume=True), None):
+        with pytest.raises(ForeignIdentityError, match="resume the thread as 'alice'"):
+            run = {"configurable": {"thread_id": "t", "user_id": "bob"}}
+            await agent.ainvoke(answer, run) if how == "async" else agent.invoke(answer, run)
+    assert store.search(("memories", "bob")) == []
+    again = agent.invoke(Command(resume="perhaps"), RUN)
+    assert "error" in again["__interrupt__"][0].value
+    await agent.ainvoke(Command(resume=False), RUN) if how == "async" else agent.invoke(Command(resume=False), RUN)
+    assert facts(store) == {"Vivo en París.": "active", "Vivo en Lyon ahora.": "deleted"}
     assert len(store.search(("memories",), filter={"role": "assistant"})) == 2
 
 
