@@ -11,7 +11,8 @@ from langmem_plus.small_talk import normalise, phrases_of, unspaced
 _TALK = phrases_of(
     """
     pick up where we left off, where we left off, was left open, is left open, still open, left open,
-    our conversation, the conversation, conversation, conversations, our discussion, discussion, our chat, chat, session, we had,
+    our conversation, the conversation, conversation, conversations, our discussion, discussion, our chat, chat,
+    session, we had,
     talking about, talk about, talked about, spoke about, spoke of, spoken about, speak about, talked, talking, talk,
     spoke, discussed, discuss, discussing, mentioned, mention, mentioning, chatted, said about, said, say, told, tell,
     helped, help, helping, worked on, work on, working on, worked, recommended, suggested, explained, asked, remember,
@@ -56,8 +57,8 @@ _FILLERS = phrases_of(
     haben, hatten, unser, unsere, unserem, unserer, an, ob, nicht, mehr, sich, daran, welcher, wie, wir, wo, worum,
     worüber, zu, zuletzt, alles, genau, dich, mich,
     a, à, ai, as, au, aux, avec, avez, avions, avons, ce, ces, cette, de, des, du, en, est, et, était, il, j, je, l,
-    la, le, les, me, moi, mon, nos, notre, nous, on, où, par, peux, pouvez, pour, qu, quand, que, quel, quelle, qui, quoi,
-    qu'est, qu'on, qu'avons, qu'avions, d, on, finalement, s, sur, t, te, tu, un, une, vous, y, déjà, tout, tes, ma,
+    la, le, les, me, moi, mon, nos, notre, nous, on, où, par, peux, pouvez, pour, qu, quand, que, quel, quelle, qui,
+    quoi, qu'est, qu'on, qu'avons, qu'avions, d, on, finalement, s, sur, t, te, tu, un, une, vous, y, déjà, tout, tes, ma,
     acerca, al, con, cuál, cuándo, cómo, de, del, dónde, el, en, era, es, esa, eso, fue, ha, habíamos, has, he, hemos,
     nuestra, nuestro, quedó, ya, no, antes, la, las, lo, los, me, mi, mis, nos, o, para, por, puedes, qué, que,
     quién, se, sobre, su, te, tu, un, una, y, yo,
