@@ -26,8 +26,9 @@ from langmem_plus.remember.points import read_points, write_points
 from langmem_plus.remember.removing import erase_chosen
 from langmem_plus.remember.rewrite import rewrite
 from langmem_plus.remember.steps import Steps, get_records, list_records, put
+from langmem_plus.remember.tombstones import CLEARED, EMPTIED, as_deleted, is_set_aside, list_returning, may_return
 from langmem_plus.remember.traces import Traces, point_tells
-from langmem_plus.remember.undelete import CLEARED, witnesses_of
+from langmem_plus.remember.undelete import witnesses_of
 from langmem_plus.services import Services
 from langmem_plus.shown import shown
 from langmem_plus.speakers import Voice
@@ -78,9 +79,10 @@ def pin_steps(services: Services, scope: Scope, id: str, pinned: bool, *, by: st
 def forget_steps(
     services: Services, scope: Scope, id: str, reason: str, *, spare_pinned: bool = False, by: str = "owner"
 ) -> Steps[MemoryRecord]:
-    """Retire a record and withhold from recall the turns through which it would come back; summaries lose it. Gives the
-    tombstone; a record that isn't active stays as it is. ``by`` is the tool that does so for the owner, as the audit
-    trail names it.
+    """Retire a record and withhold from recall the turns through which it would come back; summaries and archives lose
+    it. So does what was deleted softly and may be brought back, and the record itself may be one that was cleared or
+    evicted. Gives the tombstone; what was replaced or forgotten before stays as it is. ``by`` is the tool that does so
+    for the owner, as the audit trail names it.
 
     Raises:
         NotFoundError: there is no such record.
@@ -91,15 +93,13 @@ def forget_steps(
     if record is None:
         raise NotFoundError(f"{shown(id)} isn't a record of this package: delete it with the program that put it.")
     witnesses = (yield from witnesses_of(namespace, record)) if record.role == "memory" else []
-    told: list[MemoryRecord] = []
-    for role in ("summary", "archive"):
-        told += yield from list_records(namespace, {"role": role, "status": "active"})
+    told = yield from list_returning(namespace, "summary", "archive")
     left = record
 
     def change(current: dict[str, MemoryRecord]) -> list[PutOp]:
         nonlocal left
         now, found = services.clock(), current.get(key)
-        if found is None or found.status not in ("active", "pending"):
+        if found is None or not (found.status in ("active", "pending") or is_set_aside(found)):
             left = found or left
             return []
         if found.pinned and spare_pinned:
@@ -107,8 +107,8 @@ def forget_steps(
         left = retire(found, now, reason)
         changed = [left, *withheld(current, witnesses).values()]
         for each in (current.get(each.id) for each in told if each.id != key):
-            if each is not None and each.status == "active":
-                changed += [] if (kept := _untold(each, found, now)) is each else [kept]
+            if each is not None and may_return(each):
+                changed += [] if (kept := _untold(each, found, now)) is each else [as_deleted(kept, each)]
         return [put(namespace, each) for each in changed]
 
     yield from rewrite(namespace, [key, *witnesses, *(each.id for each in told)], change)
@@ -126,7 +126,7 @@ def _untold(record: MemoryRecord, gone: MemoryRecord, now: dt.datetime) -> Memor
     if kept == points:
         return record
     if not kept:
-        return retire(record, now, "nothing is left of it")
+        return retire(record, now, EMPTIED)
     return record.model_copy(update={"text": write_points(kept), "updated_at": now})
 
 

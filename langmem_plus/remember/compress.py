@@ -18,7 +18,7 @@ from langgraph.store.base import PutOp
 
 from langmem_plus.config import MemoryConfig
 from langmem_plus.records import TURN_ROLES, MemoryRecord, MemoryReport, Scope, summary_key
-from langmem_plus.remember.archive import COMPRESSED, archive_steps
+from langmem_plus.remember.archive import archive_steps
 from langmem_plus.remember.compress_covered import Covered
 from langmem_plus.remember.compress_cut import Stretch, old_stretches, removals
 from langmem_plus.remember.fact_records import retire
@@ -26,6 +26,7 @@ from langmem_plus.remember.record import keeps_thread
 from langmem_plus.remember.rewrite import rewrite
 from langmem_plus.remember.steps import Steps, arun_steps, get_records, list_records, put, run_steps
 from langmem_plus.remember.summarize import summarize_now
+from langmem_plus.remember.tombstones import COMPRESSED
 from langmem_plus.services import Services, Update, stage
 from langmem_plus.state import MemoryState
 from langmem_plus.tokens import counter

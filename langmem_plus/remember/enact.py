@@ -21,6 +21,7 @@ from langmem_plus.remember.review import REJECTED, WAITS, Policy, Waiting, find_
 from langmem_plus.remember.rewrite import rewrite
 from langmem_plus.remember.settle import settle_each, waits
 from langmem_plus.remember.steps import Namespace, Steps, get_records, list_records, put
+from langmem_plus.remember.tombstones import may_return
 from langmem_plus.remember.traces import exchange_of
 from langmem_plus.services import Services
 
@@ -132,9 +133,8 @@ def find_replies(namespace: Namespace, turns: Sequence[MemoryRecord]) -> Steps[l
     asked = {exchange_of(turn) for turn in turns} - {None}
     found: list[str] = []
     for thread_id in dict.fromkeys(turn.thread_id for turn in turns if turn.thread_id is not None):
-        wanted = {"role": "assistant", "thread_id": thread_id, "status": "active"}
-        replies = yield from list_records(namespace, wanted)
-        found += [reply.id for reply in replies if exchange_of(reply) in asked]
+        replies = yield from list_records(namespace, {"role": "assistant", "thread_id": thread_id})
+        found += [reply.id for reply in replies if exchange_of(reply) in asked and may_return(reply)]
     return found
 
 
@@ -181,7 +181,7 @@ class _Writer:
         turns |= withheld({**current, **turns}, hidden)
         for key, (source, state) in noted.items():
             about = exchange_of(turns[source])
-            said = [each for each in replies if each in current and current[each].status == "active"]
+            said = [each for each in replies if each in current and may_return(current[each])]
             for id in (source, *(each for each in said if about and exchange_of(current[each]) == about)):
                 turns[id] = note(turns.get(id) or current[id], key, state)
         return [*ledger.puts(writing.namespace), *(put(writing.namespace, turn) for turn in turns.values())]

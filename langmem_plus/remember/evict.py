@@ -19,6 +19,7 @@ from langmem_plus.records import MemoryRecord, MemoryReport, Scope
 from langmem_plus.remember.fact_records import retire
 from langmem_plus.remember.rewrite import rewrite
 from langmem_plus.remember.steps import Batch, Steps, arun_steps, list_records, put, run_steps
+from langmem_plus.remember.tombstones import EVICTED
 from langmem_plus.services import Services, Update, stage
 from langmem_plus.state import MemoryState
 
@@ -69,7 +70,7 @@ def evict_steps(services: Services, scope: Scope) -> Steps[MemoryReport]:
     records: list[MemoryRecord] = []
     for filter in filters:
         records += yield from list_records(namespace, filter)
-    reason = f"evicted: more than {config.max_entries} records"
+    reason = f"{EVICTED}more than {config.max_entries} records"
     weakest = [record.id for record in choose(records, config, now)]
     evicted: list[PutOp] = []
     pinned: list[str] = []

@@ -11,13 +11,14 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from langmem_plus.records import FORGOTTEN, TURN_ROLES, Decision, Fact, MemoryRecord
+from langmem_plus.records import FORGOTTEN, Decision, Fact, MemoryRecord
 from langmem_plus.remember.asked import ALL
 from langmem_plus.remember.likeness import holds
 from langmem_plus.remember.sentences import LONGEST_STATEMENT
 from langmem_plus.remember.simhash import LOCATING, NEGATIONS
 from langmem_plus.remember.slots import JOINS_MORE, USER, Slot, canonical, find_slot
-from langmem_plus.remember.steps import Namespace, Steps, list_records
+from langmem_plus.remember.steps import Namespace, Steps
+from langmem_plus.remember.tombstones import list_returning, may_return
 from langmem_plus.speakers import Voice, key_of, name_of
 from langmem_plus.text import STOP_WORDS, stem, tokens, words
 
@@ -210,7 +211,8 @@ def find_witnesses(
 ) -> Steps[list[str]]:
     """The ids of the turns through which what these decisions forget would come back.
 
-    These are the turns that it was drawn from, and all that say it, too, replies among them.
+    These are the turns that it was drawn from, and all that say it, too, replies among them; also those that were
+    deleted softly, since they may be brought back.
 
     Args:
         namespace: whose memory.
@@ -225,11 +227,8 @@ def find_witnesses(
     new = [fact for fact in facts if fact.key in targets]
     sources = {source for record in records for source in record.source_ids} | {fact.source_id for fact in new}
     gone = {*map(Voice.of, records), *map(Voice.of, new)}
-    found: list[str] = []
-    for role in TURN_ROLES:
-        turns = yield from list_records(namespace, {"role": role, "status": "active"})
-        found += [turn.id for turn in turns if turn.id in sources or any(tells(turn, said, says) for said in gone)]
-    return found
+    turns = yield from list_returning(namespace)
+    return [turn.id for turn in turns if turn.id in sources or any(tells(turn, said, says) for said in gone)]
 
 
 def tells(record: MemoryRecord, said: Voice, says: Callable[[str, str], bool]) -> bool:
@@ -308,4 +307,4 @@ def withhold(turn: MemoryRecord) -> MemoryRecord:
 
 def withheld(turns: Mapping[str, MemoryRecord], witnesses: Iterable[str]) -> dict[str, MemoryRecord]:
     """Those of the turns that are to be withheld, so marked, by id."""
-    return {each: withhold(turns[each]) for each in witnesses if each in turns and turns[each].status == "active"}
+    return {each: withhold(turns[each]) for each in witnesses if each in turns and may_return(turns[each])}

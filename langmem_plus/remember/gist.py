@@ -22,6 +22,7 @@ from langmem_plus.remember.points import extract_points, open_question
 from langmem_plus.remember.sentences import ends_question, own_words, sentences, strip_lead
 from langmem_plus.remember.simhash import near_duplicate
 from langmem_plus.remember.statements import find_statements, wanted_sentences
+from langmem_plus.remember.tombstones import EMPTIED
 from langmem_plus.speakers import Voice, name_of
 from langmem_plus.text import words
 
@@ -306,7 +307,7 @@ def without_statement(record: MemoryRecord, says: Callable[[str], bool], now: dt
     if left == before and UNREAD not in record.metadata:
         return record
     if not left:
-        return retire(record, now, "nothing is left of it")
+        return retire(record, now, EMPTIED)
     metadata = {name: value for name, value in record.metadata.items() if name != UNREAD}
     changed = {} if left == before else {"text": left.text, "tags": tags_of(left)}
     if changed:

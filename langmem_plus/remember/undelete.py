@@ -16,22 +16,21 @@ from langmem_plus.remember.forgetting import find_witnesses, says, tells
 from langmem_plus.remember.review import review_of
 from langmem_plus.remember.rewrite import rewrite
 from langmem_plus.remember.steps import Namespace, Steps, get_records, list_records, put
+from langmem_plus.remember.tombstones import CLEARED, list_returning
 from langmem_plus.remember.traces import exchange_of
 from langmem_plus.services import Services
 from langmem_plus.shown import shown
 from langmem_plus.speakers import Voice
 from langmem_plus.telemetry import audit
 
-CLEARED = "its owner cleared the conversation"
-
 
 def witnesses_of(namespace: Namespace, record: MemoryRecord) -> Steps[list[str]]:
     """The turns through which a fact would come back, and the replies to them."""
     decision = Decision(event="DELETE", target=record.id)
     found = yield from find_witnesses(namespace, [decision], [], [record])
-    turns = yield from list_records(namespace, {"role": "user", "status": "active"})
+    turns = yield from list_returning(namespace, "user")
     asked = {exchange_of(turn) for turn in turns if turn.id in found} - {None}
-    replies = yield from list_records(namespace, {"role": "assistant", "status": "active"})
+    replies = yield from list_returning(namespace, "assistant")
     return unique([*found, *(reply.id for reply in replies if exchange_of(reply) in asked)])
 
 
@@ -94,13 +93,13 @@ def _withheld(namespace: Namespace, record: MemoryRecord) -> Steps[list[str]]:
     witnesses = set((yield from witnesses_of(namespace, record)))
     gone = yield from list_records(namespace, {"role": "memory", "status": "deleted"})
     others = [(other.source_ids, Voice.of(other)) for other in gone if other.id != record.id]
-    found: list[str] = []
-    for role in TURN_ROLES:
-        for turn in (yield from list_records(namespace, {"role": role, "status": "active"})):
-            is_free = all(turn.id not in sources and not tells(turn, said, says) for sources, said in others)
-            if turn.id in witnesses and turn.metadata.get(FORGOTTEN) and is_free:
-                found.append(turn.id)
-    return found
+    turns = yield from list_returning(namespace)
+    hidden = [turn for turn in turns if turn.id in witnesses and turn.metadata.get(FORGOTTEN)]
+    return [
+        turn.id
+        for turn in hidden
+        if all(turn.id not in sources and not tells(turn, said, says) for sources, said in others)
+    ]
 
 
 def restore_steps(services: Services, scope: Scope, thread_id: str) -> Steps[list[MemoryRecord]]:
