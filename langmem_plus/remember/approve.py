@@ -15,8 +15,8 @@ from langgraph.store.base import ListNamespacesOp, MatchCondition
 
 from langmem_plus.errors import NotFoundError
 from langmem_plus.records import MemoryRecord, Scope
-from langmem_plus.remember.case import open_case, rewrite_case
-from langmem_plus.remember.review import review_of, targets_of
+from langmem_plus.remember.case import find_heirs, open_case, rewrite_case
+from langmem_plus.remember.review import forgets, review_of, stands_for, targets_of
 from langmem_plus.remember.steps import Batch, Namespace, Steps, get_records, list_records
 from langmem_plus.services import Services
 from langmem_plus.shown import shown
@@ -46,10 +46,16 @@ def pending_steps(services: Services, scope: Scope, *, everywhere: bool = False)
 
 
 def targets_steps(services: Services, scope: Scope, record: MemoryRecord) -> Steps[list[MemoryRecord]]:
-    """What a pending record would retire, as it is now; what is gone is left out."""
+    """What a pending record would retire, as it is now, or what stands in its place; what is gone is left out."""
     namespace = scope.model_copy(update={"space": record.space}).namespace
-    found = yield from get_records(namespace, targets_of(record))
-    return [found[each] for each in targets_of(record) if each in found and found[each].status != "deleted"]
+    targets = yield from get_records(namespace, targets_of(record))
+    known = {**(yield from find_heirs(namespace, targets)), **targets}
+    now = [
+        targets[each] if forgets(record) else stands_for(targets[each], known)
+        for each in targets_of(record)
+        if each in targets
+    ]
+    return list({each.id: each for each in now if each.status != "deleted" and each.id != record.id}.values())
 
 
 def _places(scope: Scope, everywhere: bool) -> Steps[Sequence[Namespace]]:

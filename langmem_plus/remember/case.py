@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from langgraph.store.base import PutOp
 
 from langmem_plus.errors import ConflictError, NotFoundError
-from langmem_plus.records import TURN_ROLES, Decision, Fact, MemoryRecord
+from langmem_plus.records import TURN_ROLES, Decision, Fact, MemoryRecord, format_time
 from langmem_plus.remember.enact import find_replies
 from langmem_plus.remember.fact_records import retire, strengthen
 from langmem_plus.remember.forgetting import find_witnesses, withheld
@@ -16,6 +16,7 @@ from langmem_plus.remember.gist import without_statement
 from langmem_plus.remember.neighbours import find_neighbours
 from langmem_plus.remember.points import amend, read_points, write_points
 from langmem_plus.remember.review import (
+    APPROVED_AT,
     CARRIED_OUT,
     REJECTED,
     TURNED_DOWN,
@@ -24,11 +25,13 @@ from langmem_plus.remember.review import (
     note,
     review_of,
     settled,
+    stands_for,
     targets_of,
 )
 from langmem_plus.remember.rewrite import rewrite
 from langmem_plus.remember.simhash import near_duplicate, simhash
-from langmem_plus.remember.steps import Namespace, Steps, get_records, list_records, put
+from langmem_plus.remember.steps import Namespace, Steps, get_records, put
+from langmem_plus.remember.tombstones import EMPTIED, as_deleted, list_returning, may_return
 from langmem_plus.remember.traces import point_tells
 from langmem_plus.services import Services
 from langmem_plus.shown import shown
@@ -49,6 +52,7 @@ class Case:
         turns: the ids of the turns that it comes from, and of the replies to them.
         witnesses: the ids of the turns through which what is forgotten would come back.
         told: the ids of the namespace's summaries and archives.
+        heirs: the ids of what stands in the place of what it would retire, or stood there.
         changed: whether the answer changed something.
     """
 
@@ -59,13 +63,14 @@ class Case:
     turns: list[str] = field(default_factory=list)
     witnesses: list[str] = field(default_factory=list)
     told: list[str] = field(default_factory=list)
+    heirs: list[str] = field(default_factory=list)
     changed: bool = False
 
     @property
     def keys(self) -> list[str]:
         """The ids of everything that the answer depends on."""
         own = [self.record.id, *targets_of(self.record)]
-        return [*own, *self.twins, *self.turns, *self.witnesses, *self.told]
+        return [*own, *self.heirs, *self.twins, *self.turns, *self.witnesses, *self.told]
 
     def approve(self, current: Mapping[str, MemoryRecord], *, beside: bool) -> tuple[MemoryRecord, list[MemoryRecord]]:
         """What is in force then, and all that is to be written."""
@@ -76,8 +81,7 @@ class Case:
         if kept and not beside:
             raise ConflictError(_explain(record, kept, current))
         self.changed, now = True, self.services.clock()
-        gone = [current[each] for each in targets_of(record) if each in current and each not in kept]
-        gone = [each for each in gone if each.status in ("active", "pending")]
+        gone = self._retired(record, kept, current)
         if forgets(record):
             left = retire(settled(record), now, CARRIED_OUT)
             retired = [retire(each, now, self._reason(record)) for each in gone]
@@ -96,7 +100,7 @@ class Case:
         if record.status == "active":
             raise ConflictError(f"memory {record.id} is in force, so it can't be rejected: `forget` retires it.")
         if record.status != "pending":
-            return record, []
+            return _rejected(record), []
         self.changed = True
         left = retire(record, self.services.clock(), TURNED_DOWN)
         summaries = [] if forgets(record) else self._untold(current, [record])
@@ -108,6 +112,18 @@ class Case:
             raise NotFoundError(f"memory {self.record.id} was deleted meanwhile: there is nothing to answer any more.")
         return record
 
+    def _retired(
+        self, record: MemoryRecord, kept: Mapping[str, str], current: Mapping[str, MemoryRecord]
+    ) -> list[MemoryRecord]:
+        """What an approval retires: what it said, or what stands there now."""
+        own, found = {record.id, *self.twins}, dict[str, MemoryRecord]()
+        for id in targets_of(record):
+            if id in current and id not in kept:
+                standing = current[id] if forgets(record) else stands_for(current[id], current)
+                if standing.id == id or standing.id not in own:
+                    found[standing.id] = standing
+        return [each for each in found.values() if each.status in ("active", "pending")]
+
     def _reason(self, record: MemoryRecord) -> str:
         return str((review_of(record) or {}).get("reason") or "its owner approved it")
 
@@ -118,6 +134,7 @@ class Case:
         now, free = self.services.clock(), settled(record)
         update = {
             "status": "active",
+            "metadata": {**free.metadata, APPROVED_AT: format_time(now)},
             "updated_at": now,
             "simhash": simhash(record.text),
             "replaces": [each.id for each in gone],
@@ -145,8 +162,9 @@ class Case:
             if kept == points:
                 continue
             text = write_points(kept)
-            gone = retire(summary, now, "nothing is left of it")
-            changed.append(summary.model_copy(update={"text": text, "updated_at": now}) if kept else gone)
+            gone = retire(summary, now, EMPTIED)
+            left_of_it = summary.model_copy(update={"text": text, "updated_at": now}) if kept else gone
+            changed.append(as_deleted(left_of_it, summary))
         return changed
 
     def _untold(self, current: Mapping[str, MemoryRecord], gone: Sequence[MemoryRecord]) -> list[MemoryRecord]:
@@ -157,16 +175,27 @@ class Case:
             (each, without_statement(each, lambda line: any(point_tells(line, voice) for voice in said), now))
             for each in archives
         ]
-        changed = [kept for each, kept in left if kept is not each]
+        changed = [as_deleted(kept, each) for each, kept in left if kept is not each]
         return [*self._summaries(current, lambda points: _without(points, gone)), *changed]
 
     def _telling(self, current: Mapping[str, MemoryRecord], role: str) -> list[MemoryRecord]:
         found = (current[each] for each in self.told if each in current)
-        return [each for each in found if each.role == role and each.status == "active"]
+        return [each for each in found if each.role == role and may_return(each)]
 
 
 def _without(points: Sequence[str], gone: Sequence[MemoryRecord]) -> list[str]:
     return [point for point in points if not any(point_tells(point, Voice.of(each)) for each in gone)]
+
+
+def find_heirs(namespace: Namespace, records: Mapping[str, MemoryRecord]) -> Steps[dict[str, MemoryRecord]]:
+    """What came in the place of those of the records that were replaced, and in the place of that, by id."""
+    found, seen, newest = dict[str, MemoryRecord](), set(records), list(records.values())
+    while wanted := {each.replaced_by for each in newest if each.replaced_by and each.status == "superseded"} - seen:
+        near = yield from get_records(namespace, sorted(wanted))
+        seen |= wanted
+        found |= near
+        newest = list(near.values())
+    return found
 
 
 def open_case(services: Services, namespace: Namespace, key: str) -> Steps[Case]:
@@ -177,10 +206,10 @@ def open_case(services: Services, namespace: Namespace, key: str) -> Steps[Case]
     case = Case(services, namespace, record)
     if record.status not in ("pending", "active") or review_of(record) is None:
         return case
-    for role in ("summary", "archive"):
-        case.told += [each.id for each in (yield from list_records(namespace, {"role": role, "status": "active"}))]
+    targets = yield from get_records(namespace, targets_of(record))
+    case.heirs = list((yield from find_heirs(namespace, targets)))
+    case.told = [each.id for each in (yield from list_returning(namespace, "summary", "archive"))]
     if forgets(record):
-        targets = yield from get_records(namespace, targets_of(record))
         decisions = [Decision(event="DELETE", target=each) for each in targets]
         case.witnesses = yield from find_witnesses(namespace, decisions, [], targets.values())
         return case
@@ -217,16 +246,32 @@ def _answered(record: MemoryRecord) -> MemoryRecord:
     """A record that doesn't wait any more, as an approval that comes again gives it.
 
     Raises:
-        ConflictError: it was rejected, or isn't in force any more.
+        ConflictError: it never waited, was rejected, or isn't in force any more.
     """
-    if record.status == "active" or record.metadata.get("reason") in (CARRIED_OUT, KNOWN):
+    if record.status == "active":
+        if APPROVED_AT in record.metadata:
+            return record
+        raise ConflictError(f"memory {record.id} is in force, and waits for no answer: `pending` lists what does.")
+    if record.metadata.get("reason") in (CARRIED_OUT, KNOWN):
         return record
     if record.status == "superseded":
         raise ConflictError(f"memory {record.id} was replaced by {record.replaced_by}: there is nothing to approve.")
     raise ConflictError(f"memory {record.id} was rejected or forgotten: `undelete` it first, or `add` it anew.")
 
 
-def _objections(record: MemoryRecord, current: Mapping[str, MemoryRecord], heirs: set[str]) -> dict[str, str]:
+def _rejected(record: MemoryRecord) -> MemoryRecord:
+    """A record that doesn't wait any more, as a rejection that comes again gives it.
+
+    Raises:
+        ConflictError: it wasn't rejected, and yet isn't in force.
+    """
+    if record.metadata.get("reason") == TURNED_DOWN:
+        return record
+    what = f"was replaced by {record.replaced_by}" if record.replaced_by else "is forgotten already"
+    raise ConflictError(f"memory {record.id} {what}, and waits for no answer: `pending` lists what does.")
+
+
+def _objections(record: MemoryRecord, current: Mapping[str, MemoryRecord], own: set[str]) -> dict[str, str]:
     """Why what a record would retire has to stay, by id; what is gone anyway is no reason against forgetting it."""
     found: dict[str, str] = {}
     targets, asks_to_forget = targets_of(record), forgets(record)
@@ -235,10 +280,9 @@ def _objections(record: MemoryRecord, current: Mapping[str, MemoryRecord], heirs
         why = None
         if target is None or target.status in ("superseded", "deleted"):
             turned_down = target is not None and target.metadata.get("reason") == TURNED_DOWN
-            by_own = target is not None and target.replaced_by in heirs | targets.keys()
+            by_own = target is not None and target.replaced_by in own | targets.keys()
             if not (asks_to_forget or turned_down or by_own):
-                replaced = target is not None and target.status == "superseded"
-                why = f"was replaced by {target.replaced_by}" if replaced and target else "was forgotten or erased"
+                why = _missing(record, target, current, own)
         elif target.pinned:
             why = "is pinned"
         elif fingerprint(target.text) != text:
@@ -246,6 +290,21 @@ def _objections(record: MemoryRecord, current: Mapping[str, MemoryRecord], heirs
         if why is not None:
             found[id] = why
     return found
+
+
+def _missing(
+    record: MemoryRecord, target: MemoryRecord | None, current: Mapping[str, MemoryRecord], own: set[str]
+) -> str | None:
+    """Why what stands in the place of a memory that is gone has to stay; None where it may go in its stead."""
+    if target is None or target.status == "deleted":
+        return "was forgotten or erased"
+    now = stands_for(target, current)
+    if now.id in own:
+        return None
+    if now is target or now.status != "active":
+        return f"was replaced by {target.replaced_by}"
+    why = "is pinned" if now.pinned else "was said later" if now.said_at > record.said_at else None
+    return f"was replaced by {now.id} ({shown(now.text)}), which {why}" if why else None
 
 
 def _explain(record: MemoryRecord, kept: Mapping[str, str], current: Mapping[str, MemoryRecord]) -> str:

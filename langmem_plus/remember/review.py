@@ -26,6 +26,7 @@ Review = Literal["none", "conflicts", "all"]
 Policy: TypeAlias = Callable[[Decision, MemoryRecord | None], Any]
 ReviewSpec: TypeAlias = Review | Policy | None
 
+APPROVED_AT = "approved_at"  # in a fact's metadata: when its owner let it come into force
 WAITS, REJECTED = "waits", "rejected"  # what a turn notes of a fact that was drawn from it
 TURNED_DOWN = "its owner rejected it"  # the reason in the tombstone
 CARRIED_OUT = "its owner approved it, and what it was about is forgotten"
@@ -202,6 +203,15 @@ def forgets(record: MemoryRecord) -> bool:
     """Whether a waiting record asks to forget something, and holds no fact of its own."""
     told = review_of(record)
     return told is not None and told.get("event") == "DELETE"
+
+
+def stands_for(record: MemoryRecord, current: Mapping[str, MemoryRecord]) -> MemoryRecord:
+    """What stands in the place of a record that was replaced, as far as these records tell; else the record."""
+    passed: set[str] = set()
+    while record.status == "superseded" and record.id not in passed:
+        passed.add(record.id)
+        record = current.get(record.replaced_by or "", record)
+    return record
 
 
 def settled(record: MemoryRecord) -> MemoryRecord:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from langgraph.store.memory import InMemoryStore
 from langmem_plus.errors import ConflictError, NotFoundError
 from langmem_plus.recall import recall
 from langmem_plus.records import REVIEW, MemoryRecord
-from langmem_plus.remember.approve import approve_steps, pending_steps, reject_steps
+from langmem_plus.remember.approve import approve_steps, pending_steps, reject_steps, targets_steps
 from langmem_plus.remember.review import TURNED_DOWN, make_policy, review_of
 from langmem_plus.remember.steps import Batch, get_records, put, run_steps
 from langmem_plus.remember.summarize import summarize
@@ -38,6 +39,11 @@ class Desk:
     def approve(self, id: str, **options: Any) -> MemoryRecord:
         """Approve."""
         return self.run(approve_steps(self.person.services, self.person.scope, id, **options))
+
+    def contested(self, record: MemoryRecord) -> list[str]:
+        """The texts of what would be replaced."""
+        found = self.run(targets_steps(self.person.services, self.person.scope, record))
+        return [each.text for each in found]
 
     def reject(self, id: str) -> MemoryRecord:
         """Reject."""
@@ -98,6 +104,22 @@ def test_the_first_answer_holds(desk: Desk) -> None:
         desk.reject(waiting.id)
 
 
+def test_only_what_waits_or_waited_is_answered(desk: Desk) -> None:
+    """Of anything else nobody is told that it was approved or rejected."""
+    (paris,), (turn, *_) = desk.person.records(), desk.person.records("user")
+    for id in (paris.id, turn.id):
+        with pytest.raises(ConflictError, match="waits for no answer: `pending`"):
+            desk.approve(id)
+        with pytest.raises(ConflictError, match="`forget` retires it"):
+            desk.reject(id)
+    desk.edit(paris, status="deleted")
+    with pytest.raises(ConflictError, match="forgotten already"):
+        desk.reject(paris.id)
+    desk.edit(paris, status="superseded", replaced_by="another")
+    with pytest.raises(ConflictError, match="replaced by another"):
+        desk.reject(paris.id)
+
+
 def test_what_was_rejected_cant_be_approved(desk: Desk) -> None:
     """It has to be said anew."""
     (waiting,) = desk.pending
@@ -154,6 +176,102 @@ def test_what_is_known_by_now_is_strengthened(desk: Desk) -> None:
     assert desk.get(kept.id).repeat_count == 1
     assert desk.approve(second.id).status == "superseded"
     assert desk.pending == []
+
+
+@pytest.mark.parametrize(
+    ("home", "first", "second"),
+    [
+        ("I live in Paris.", "I live in Lyon now.", "I live in Rome now."),
+        ("Ich wohne in Berlin.", "Ich wohne jetzt in Hamburg.", "Ich wohne jetzt in Wien."),
+        ("Vivo en Madrid.", "Vivo en Sevilla ahora.", "Vivo en Cádiz ahora."),
+    ],
+)
+def test_of_two_changes_of_one_memory_the_second_replaces_the_first(
+    person: Any, home: str, first: str, second: str
+) -> None:
+    """Both waited against what was known before; approved in turn, the last one alone is left, and it is shown so."""
+    ann = person()
+    ann.say(home)
+    ann.services = dataclasses.replace(ann.services, review=make_policy("conflicts", None))
+    ann.say(first)
+    ann.say(second)
+    desk = Desk(ann)
+    one, two = desk.pending
+    assert desk.contested(two) == [home]
+    desk.approve(one.id)
+    assert desk.contested(two) == [first]
+    approved = desk.approve(two.id)
+    assert (ann.texts(), approved.replaces) == ([second], [one.id])
+    assert desk.get(one.id).replaced_by == two.id
+    assert desk.pending == []
+
+
+def test_what_was_said_before_doesnt_replace_what_was_said_later(desk: Desk) -> None:
+    """The later change was approved first; the earlier one is named with what stands in its way."""
+    desk.person.say("I live in Rome now.")
+    lyon, rome = desk.pending
+    desk.approve(rome.id)
+    with pytest.raises(ConflictError, match=r"'I live in Rome now\.'\), which was said later.*beside=True"):
+        desk.approve(lyon.id)
+    assert desk.get(lyon.id) == lyon
+    assert desk.approve(lyon.id, beside=True).replaces == []
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"pinned": True}, "which is pinned"),
+        ({"status": "deleted"}, "was replaced by"),
+        ({"status": "superseded", "replaced_by": "another"}, "was replaced by"),
+    ],
+)
+def test_what_stands_there_now_is_as_well_kept(desk: Desk, change: dict[str, Any], why: str) -> None:
+    """Pinned, forgotten or replaced by nobody knows what: nothing is written."""
+    desk.person.say("I live in Rome now.")
+    lyon, rome = desk.pending
+    changed = desk.edit(desk.approve(lyon.id), **change)
+    with pytest.raises(ConflictError, match=rf"{why}.*beside=True"):
+        desk.approve(rome.id)
+    assert (desk.get(rome.id), desk.get(lyon.id)) == (rome, changed)
+
+
+def test_an_approval_by_hand_replaces_what_stands_there_now(desk: Desk) -> None:
+    """As one by a call."""
+    desk.person.say("I live in Rome now.")
+    lyon, rome = desk.pending
+    desk.approve(lyon.id)
+    desk.edit(rome, status="active")
+    assert desk.pending == []
+    assert desk.person.texts() == ["I live in Rome now."]
+
+
+def test_records_that_replace_each_other_end_no_answer(desk: Desk) -> None:
+    """Files are edited by people."""
+    (paris,), (waiting,) = desk.person.records(), desk.pending
+    other = desk.edit(paris, id="other", status="superseded", replaced_by=paris.id)
+    desk.edit(paris, status="superseded", replaced_by=other.id)
+    with pytest.raises(ConflictError, match="was replaced by other"):
+        desk.approve(waiting.id)
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
+def test_the_last_words_of_those_that_were_approved_hold(person: Any, order: tuple[int, ...]) -> None:
+    """In whichever order changes of one memory are answered: one of them is left, the last that was said."""
+    ann = person()
+    ann.say("I live in Paris.")
+    ann.services = dataclasses.replace(ann.services, review=make_policy("conflicts", None))
+    for place in ("Lyon", "Rome", "Oslo"):
+        ann.say(f"I live in {place} now.")
+    desk = Desk(ann)
+    waiting, latest = desk.pending, -1
+    for each in order:
+        if each > latest:
+            desk.approve(waiting[each].id)
+            latest = each
+        else:
+            with pytest.raises(ConflictError, match="said later"):
+                desk.approve(waiting[each].id)
+        assert ann.texts() == [waiting[latest].text]
 
 
 def test_a_chain_is_approved_from_its_end(desk: Desk) -> None:
