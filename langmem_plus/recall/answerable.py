@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from langmem_plus.recall.asker import about_others
 from langmem_plus.recall.features import Candidates, Compared, by_speaker, in_context
 from langmem_plus.recall.readings import asks_likely, read
 from langmem_plus.recall.times import date_match, named_dates
@@ -39,12 +40,14 @@ BIAS = -4.15
 INJECTED, SEARCHED = 0.18, 0.04
 
 
-def signs(question: str, candidates: Candidates, compared: Compared) -> dict[str, float]:
+def signs(question: str, candidates: Candidates, compared: Compared, asker: str = "") -> dict[str, float]:
     """What tells an answer from its absence, over the candidates. Where the question names some of the speakers, an
-    answer is theirs: token and words are of what they said.
+    answer is theirs: token and words are of what they said. Where it is about who asks, it isn't what other people say
+    of themselves.
 
     - token: the best late interaction, the turn before counting as `in_context` has it, in [-1, 1].
-    - margin: by how much it is better than that of the other speakers; 0 where none is named.
+    - margin: by how much it is better than that of the other speakers; 0 where none is named, and where it isn't better
+      than what others say of themselves.
     - sentence: the cosine of the nearest sentence.
     - words: the greatest share of the question's words that a candidate holds, with its speaker's name.
     - date: how well the best candidate meets a day or a month that the question names.
@@ -55,8 +58,12 @@ def signs(question: str, candidates: Candidates, compared: Compared) -> dict[str
     """
     near = in_context(compared.tokens, candidates) @ compared.weights
     named = by_speaker(question, candidates.names) > 0
-    theirs = named if named.any() else ~named
+    theirs = named
+    if not named.any():
+        theirs = ~about_others(question, candidates, asker)
+        theirs = theirs if theirs.any() else ~named
     best, others = float(near[theirs].max()), near[~theirs]
+    margin = best - float(others.max()) if len(others) else 0.0
     reading, dates = read(question), named_dates(question)
     asked = set(reading.words)
     said_by = {name: asked & read(name).words.keys() for name in set(candidates.names)}
@@ -65,7 +72,7 @@ def signs(question: str, candidates: Candidates, compared: Compared) -> dict[str
     return {
         "token": best,
         "sentence": float(np.nanmax(compared.sentences)),
-        "margin": best - float(others.max()) if len(others) else 0.0,
+        "margin": margin if named.any() else max(margin, 0.0),
         "words": held / max(len(asked), 1),
         "date": max(date_match(dates, day) for day in candidates.days) if dates else 0.0,
         "likely": float(asks_likely(question)),

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from langmem_plus.providers.late_interaction import FOREIGN, can_read
 from langmem_plus.providers.token_bits import TextBits, TokenEncoder
 from langmem_plus.recall.answerable import probability, signs
+from langmem_plus.recall.asker import own_first
 from langmem_plus.recall.features import Candidates, Compared, compare, features, is_near
 from langmem_plus.recall.overlap import spoken
 from langmem_plus.recall.readings import read
@@ -25,10 +26,10 @@ from langmem_plus.recall.weights import choose_row
 from langmem_plus.records import TURN_ROLES, MemoryHit
 from langmem_plus.speakers import name_of
 
-# What a question is answered by often lies in several sessions: each better candidate of its own session costs one so
-# much, on the scale of the weights. Source: of the development questions, recall at 10 gains 0.4 points on LoCoMo and 3
-# on LongMemEval.
-SPREAD, CROWD = 0.2, 10
+# So many better candidates of its own session count against a candidate (`weights.Row.spread`).
+CROWD = 10
+# The roles of what people say; a reply with a name is a person's, too.
+_STATED = ("user", "memory")
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -40,8 +41,9 @@ class Judged:
 
     Attributes:
         order: how good each is compared with the best, in [0, 1].
-        shares: what each feature gave of that, by its name, and what better hits of the session took away, ``spread``;
-            the shares of a hit add up to its ``order``, where that isn't 0.
+        shares: what each feature gave of that, by its name, what better hits of the session took away, ``spread``, and
+            what the asker's words took from other people's, ``own``; the shares of a hit add up to its ``order``, where
+            that isn't 0.
         row: the weights that were used.
         probability: of an answer among them, in [0, 1]; None without token bits.
         foreign: whether the local model doesn't know the question's words, so that bits tell the probability alone.
@@ -115,12 +117,16 @@ def weigh(
     row = choose_row(found)
     points = {name: weight * found[name] for name, weight in row.weights.items() if name in found and found[name].any()}
     total = np.sum(list(points.values()), axis=0) if points else np.zeros(len(candidates))
-    if points:
-        points["spread"] = -SPREAD * crowding(total, candidates.sessions)
+    if points and row.spread:
+        points["spread"] = -row.spread * crowding(total, candidates.sessions)
         total = np.maximum(total + points["spread"], 0)
+    before = total
+    total = own_first(question, candidates, asker, None if by_vectors else compared, total)
+    if (total != before).any():
+        points["own"] = np.where(total == before, 0, total - np.sum(list(points.values()), axis=0))
     best = float(total.max(initial=0.0)) or 1.0
     can_tell = compared is not None and len(compared.weights) > 0
-    sure = probability(signs(question, candidates, compared)) if compared is not None and can_tell else None
+    sure = probability(signs(question, candidates, compared, asker)) if compared is not None and can_tell else None
     shares = {name: each / best for name, each in points.items()}
     if compared is None or by_vectors:
         return Judged(total / best, shares, row.name, sure)
@@ -161,6 +167,7 @@ def make_candidates(hits: Sequence[MemoryHit]) -> Candidates:
         texts=[read(record.text) for record in records],
         names=names,
         replies=np.array([r.role == "assistant" and not name for r, name in zip(records, names, strict=True)], bool),
+        stated=np.array([r.role in _STATED or bool(name) for r, name in zip(records, names, strict=True)], bool),
         before=before,
         after=after,
         sessions=sessions(hits),

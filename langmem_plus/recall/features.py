@@ -71,6 +71,7 @@ class Candidates:
         texts: what their texts hold, without the speaker's name.
         names: the speaker's name, "" where nobody is named.
         replies: whether an assistant without a name says it.
+        stated: whether a person says it, in a turn or as a fact.
         before, after: the place of the turn before and after it, or the number of candidates where that is none.
         sessions: the number of its session, from 0.
         days: when it was said.
@@ -80,6 +81,7 @@ class Candidates:
     texts: Sequence[Reading]
     names: Sequence[str]
     replies: npt.NDArray[np.bool_]
+    stated: npt.NDArray[np.bool_]
     before: Ints
     after: Ints
     sessions: Ints
@@ -326,7 +328,7 @@ def by_speaker(question: str, names: Sequence[str], asker: str = "", *, others: 
     """
     asked, speakers = set(words(question)), set(names) - {""}
     named = {name for name in speakers if not asked.isdisjoint(words(name))}
-    if asker and read_text(question).first_person:
+    if asker and ((reading := read_text(question)).first_person or reading.own):
         named |= {name for name in speakers if key_of(name) == key_of(asker)}
     tells_apart = bool(named) and (others or named != speakers)
     return np.array([tells_apart and name in named for name in names], np.float64)

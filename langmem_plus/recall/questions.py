@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
 import re
 from collections.abc import Mapping, Sequence
 
@@ -17,6 +19,7 @@ from langmem_plus.small_talk import (
     longest_first,
     normalise,
 )
+from langmem_plus.speakers import name_of
 from langmem_plus.text import SENTENCE, tokens
 
 # From this cosine on a question is another one in other words.
@@ -29,6 +32,11 @@ _TAG = re.compile(
     r"|n['’]est[- ]ce pas|non|hein|verdad|cierto|¿?(?:no|verdad)|对吧|是吧|不是吗|对不对|是不是)\s*[?？]*\s*$",
     re.IGNORECASE,
 )
+_ONESELF = re.compile(r"\b(?:I|my|mine|ich|mein\w{0,2}|je|mon|ma|mes|yo|mis?)\b|\bj['’]|我(?!们)", re.IGNORECASE)
+_FORMULA = re.compile(r"\best-ce qu(?:e\b|['’])", re.IGNORECASE)
+# Shorter words say little of what is asked ("wo", "le"); verbs of the first and the third person differ in so many
+# letters at their end.
+_SAYS, _ENDING = 3, 2
 _SMALL_TALK = longest_first(tuple({*GREETINGS_AND_THANKS, *ACKNOWLEDGEMENTS, *FILLERS}))
 
 
@@ -50,35 +58,56 @@ def only_asks(text: str) -> bool:
 
 
 def without_questions(
-    query: str, hits: Sequence[MemoryHit], near: Mapping[Place, float] = NOTHING
+    query: str, hits: Sequence[MemoryHit], near: Mapping[Place, float] = NOTHING, asker: str = ""
 ) -> tuple[list[MemoryHit], list[Choice]]:
     """The hits without the turns that only ask what the query asks, and why those were dropped.
 
     A question holds its own words, so search by words and vectors finds it before its answer. Dropped are turns that
     are nothing but questions (`only_asks`) and that hold every content word of the query, and at most as many others,
     or whose best sentence is as near to it as a paraphrase; another question may still tell something ("Do you like
-    my new bike?").
+    my new bike?"). Ann's "where do I live?" asks what "where does Ann live?" asks.
 
     Args:
         query: what was asked.
         hits: what was found.
         near: how near the best sentence of each is to the query, as cosines, where that is known.
+        asker: the name of who asks, "" where nobody is named.
     """
     wanted = set(tokens(query))
     kept: list[MemoryHit] = []
     dropped: list[Choice] = []
     for hit in hits:
-        is_turn = bool(wanted) and hit.record.role in TURN_ROLES
-        if is_turn and _asks(wanted, hit.record.text, near.get(place_of(hit), 0.0)):
+        asks = bool(wanted) and hit.record.role in TURN_ROLES and is_question(hit.record.text)
+        if asks and _same(query, asker, hit, near.get(place_of(hit), 0.0)) and only_asks(hit.record.text):
             dropped.append(left_out(hit, "it only asks the same"))
         else:
             kept.append(hit)
     return kept, dropped
 
 
-def _asks(wanted: set[str], text: str, near: float) -> bool:
-    if not is_question(text):  # nothing that only asks goes without
+def _same(query: str, asker: str, hit: MemoryHit, near: float) -> bool:
+    wanted, held = set(tokens(query)), read(hit.record.text).words.keys()
+    if near >= PARAPHRASE or (wanted <= held and len(held) <= 2 * len(wanted)):
+        return True
+    text, speaker = hit.record.text, name_of(hit.record)
+    if not (asker and read(query).own) and not (speaker and read(text).own):
         return False
-    held = read(text).words.keys()
-    same = near >= PARAPHRASE or (wanted <= held and len(held) <= 2 * len(wanted))
-    return same and only_asks(text)
+    wanted, told = set(_by_name(query, asker)), set(_by_name(text, speaker))
+    says = [word for word in wanted if len(word) >= _SAYS or not word.isascii()]
+    return len(told) <= 2 * len(wanted) and all(any(_alike(word, other) for other in told) for word in says)
+
+
+@functools.lru_cache(maxsize=1024)
+def _by_name(text: str, name: str) -> tuple[str, ...]:
+    """The words of a text in which who speaks of oneself does so by name."""
+    text = _FORMULA.sub(" ", text)
+    if not name or not read(text).own:
+        return tuple(read(text).words)
+    told, count = _ONESELF.subn(lambda _: f" {name} ", text)
+    return tuple(tokens(told if count else f"{told} {name}"))
+
+
+def _alike(word: str, other: str) -> bool:
+    """Whether two words differ in their endings at most: "wohne", "wohnt"; "vivo", "vive"."""
+    stem = sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], zip(word, other, strict=False)))
+    return word == other or (stem >= _SAYS and max(len(word), len(other)) - stem <= _ENDING)

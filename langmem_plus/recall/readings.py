@@ -64,6 +64,25 @@ _FIRST_PERSON = _Held(
     r"\bj['’]\w",
     "[我咱]",
 )
+# Who says so speaks of oneself. An object ("tell me where the hotel is") doesn't tell whom the rest is about; Spanish
+# needs no pronoun, and "el mes" and "el trabajo" are things.
+_SINGULAR = _Held(
+    """i my mine myself ich mein meine meinen meinem meiner meines je mon ma mes yo mi mis mío mía míos mías
+    vivo trabajo estudio soy estoy tengo nací hablo bebo quiero necesito debo puedo voy fui hice dije compré""",
+    r"\bj['’]\w|\b(?:about me|über mich|(?:sur|de) moi|(?:sobre|de) mí|me llamo)\b",
+    "我(?!们)",
+)
+_THINGS = re.compile(
+    r"\b(?:el|este|ese|al|del|un|cada|próximo|último|su|tu)\s+(?:mes|trabajo|estudio)\b", re.IGNORECASE
+)
+_MAY_BE_THINGS = frozenset({"mes", "trabajo", "estudio"})
+_RELAYED = re.compile("(?:告诉|跟|给|帮|提醒|对|和)我")
+_PLURAL = _Held(
+    """we us our ours ourselves wir uns unser unsere unseren unserem unserer nous notre nos nosotros nosotras nuestro
+    nuestra nuestros nuestras""",
+    "$^",
+    "我们|咱",
+)
 _ASKS_NUMBER = re.compile(
     r"\bhow\s+(?:many|much|long|old|often|far|tall|big|large)\b|\bwhat\s+(?:time|percentage|number)\b"
     r"|\bwie\s*(?:viele?|lange?|alt|oft|weit|groß|hoch)\b|\bcombien\b|\bquel\s+âge\b"
@@ -97,7 +116,9 @@ _ASKS_ASSISTANT = re.compile(
 
 @dataclass(frozen=True)
 class Reading:
-    """A text's search tokens with their counts, its pairs of neighbouring tokens, and what it holds."""
+    """A text's search tokens with their counts, its pairs of neighbouring tokens, and what it holds; ``own``, that who
+    says it speaks of oneself, and not of "us".
+    """
 
     words: Mapping[str, int]
     length: int
@@ -105,6 +126,7 @@ class Reading:
     has_number: bool
     has_time: bool
     first_person: bool
+    own: bool
     asks: bool
 
 
@@ -119,8 +141,17 @@ def read(text: str) -> Reading:
         has_number=_NUMBER.by(text, said),
         has_time=_TIME.by(text, said),
         first_person=_FIRST_PERSON.by(text, said),
+        own=_of_oneself(text, said),
         asks="?" in text or "？" in text,
     )
+
+
+def _of_oneself(text: str, said: Collection[str]) -> bool:
+    if _PLURAL.by(text, said):
+        return False
+    plain = text if _MAY_BE_THINGS.isdisjoint(said) else _THINGS.sub(" ", text)
+    plain = _RELAYED.sub(" ", plain) if "我" in plain else plain
+    return _SINGULAR.by(plain, said if plain is text else words(plain))
 
 
 def asks_number(question: str) -> bool:

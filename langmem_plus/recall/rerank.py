@@ -77,6 +77,7 @@ def rank(
     supported: npt.NDArray[np.bool_] | None = None,
     query: str = "",
     judged: Judged | None = None,
+    asker: str = "",
 ) -> tuple[list[MemoryHit], list[Choice]]:
     """The hits best first, each with its scores, and why others were dropped.
 
@@ -91,6 +92,7 @@ def rank(
         query: what was asked; turns that only ask it again are dropped.
         judged: what the built-in reranker said; its shares stand among the scores, and of look-alikes the newer comes
             first.
+        asker: the name of who asks, "" where nobody is named.
     """
     kept: list[MemoryHit] = []
     dropped: list[Choice] = []
@@ -110,7 +112,7 @@ def rank(
         if judged.sentences is not None:
             cosines = zip(places, judged.sentences.tolist(), strict=True)
             near = {place: cosine for place, cosine in cosines if not math.isnan(cosine)}
-    kept, questions = without_questions(query, kept, near)
+    kept, questions = without_questions(query, kept, near, asker)
     kept, repeats = without_repeats(linked_first(kept), answers, query, near)
     kept = linked_first(kept)  # a turn may have raised a fact since
     kept, copies = without_copies(kept)
@@ -180,7 +182,7 @@ def rerank(
         rest += [left_out(hit, "the reranker says that it has nothing to do with the question") for hit in refused]
         chosen = [hit for hit, score in zip(chosen, scores, strict=True) if score > 0]
         scores = [score for score in scores if score > 0]
-    kept, dropped = rank(chosen, given_relevance(scores, config), config, now, None, query)
+    kept, dropped = rank(chosen, given_relevance(scores, config), config, now, None, query, asker=asker)
     return kept, [*rest, *dropped]
 
 
@@ -233,7 +235,7 @@ def _rank_alone(
         hits = [hit for hit, wanted in zip(hits, named, strict=True) if wanted]
         kept, dropped = rank(hits, np.ones(len(hits)), config, now)
         return kept, [*dropped, *unlikely]
-    return rank(hits, np.where(named, 1.0, relevance), config, now, supported | named, query, judged)
+    return rank(hits, np.where(named, 1.0, relevance), config, now, supported | named, query, judged, asker)
 
 
 def keep_bits(services: Services, hits: Sequence[MemoryHit]) -> None:

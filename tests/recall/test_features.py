@@ -25,6 +25,7 @@ def candidates(texts: list[str], **fields: Any) -> Candidates:
         "texts": [read(text) for text in texts],
         "names": [""] * count,
         "replies": np.zeros(count, bool),
+        "stated": np.ones(count, bool),
         "before": np.where(places > 0, places - 1, count),
         "after": np.where(places < count - 1, places + 1, count),
         "sessions": np.zeros(count, np.int64),

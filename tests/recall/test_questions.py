@@ -86,3 +86,29 @@ def test_the_current_fact_comes_before_an_old_question_and_its_outdated_answer(
     services = Services(config=MemoryConfig(), store=store)
     hits, _ = recall(services, scope, QUERY)
     assert [hit.record.id for hit in hits] == ["home"]
+
+
+@pytest.mark.parametrize(
+    ("query", "earlier"),
+    [
+        ("where does Ann live?", "where do I live?"),
+        ("What is Ann's dog called?", "What is my dog called?"),
+        ("Wo wohnt Ann?", "Wo wohne ich?"),
+        ("Wie heißt Anns Hund?", "Wie heißt mein Hund?"),
+        ("Où habite Ann ?", "Où est-ce que j'habite ?"),
+        ("Comment s'appelle le chien d'Ann ?", "Comment s'appelle mon chien ?"),
+        ("¿Dónde vive Ann?", "¿Dónde vivo?"),
+        ("Ann住在哪里？", "我住在哪里？"),
+    ],
+)
+def test_first_and_third_person_ask_the_same(hit: MakeHit, query: str, earlier: str) -> None:
+    """Who asks of oneself asks by name what others ask of them; another one's question, and a statement, stay."""
+
+    def kept(query: str, text: str, name: str, asker: str = "") -> bool:
+        return bool(without_questions(query, [hit(text, role="user", metadata={"name": name})], asker=asker)[0])
+
+    assert not kept(query, earlier, "Ann")
+    assert not kept(query, earlier, "Ann", "Bob")
+    assert not kept(earlier, query, "Bob", "Ann")
+    assert kept(query.replace("Ann", "Eve"), earlier, "Ann")
+    assert kept(query, "I live in Lyon, my dog is Rex.", "Ann")
