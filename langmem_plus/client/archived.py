@@ -55,10 +55,14 @@ class ArchiveCalls:
             space: which part of it; the user's ``global`` one is looked in, too.
 
         Returns:
-            The record; one that is active stays as it is.
+            The record; one that is active stays as it is. Where a fact is in force that says the same, nothing is
+            added, and it is that one.
 
         Raises:
-            NotFoundError: there is no such record, it was replaced by another, or deleted too long ago.
+            NotFoundError: there is no such record, it was replaced by another, tells nothing but what is forgotten, or
+                was deleted too long ago.
+            ConflictError: another fact is in force in its place, or one that says the same was forgotten later; the
+                message names it and says what to do.
         """
         return self._take(undelete_steps(self._services, Scope(user_id, space), check_id(id)))
 
@@ -67,7 +71,8 @@ class ArchiveCalls:
         return await self._atake(undelete_steps(self._services, Scope(user_id, space), check_id(id)))
 
     def restore_conversation(self, thread_id: str, *, user_id: str, space: str = "default") -> int:
-        """Bring back what `clear_conversation` deleted at most ``tombstone_hours`` ago.
+        """Bring back what `clear_conversation` deleted at most ``tombstone_hours`` ago. What was forgotten meanwhile
+        isn't recalled again: turns that say it stay withheld, and the summary doesn't tell it.
 
         Args:
             thread_id: the conversation.

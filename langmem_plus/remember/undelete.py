@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from langgraph.store.base import PutOp
 
-from langmem_plus.errors import NotFoundError
+from langmem_plus.errors import ConflictError, NotFoundError
 from langmem_plus.labels import read_id
 from langmem_plus.records import FORGOTTEN, TURN_ROLES, Decision, MemoryRecord, Scope, unique
 from langmem_plus.remember.find import find
 from langmem_plus.remember.forgetting import find_witnesses, says, tells
-from langmem_plus.remember.review import review_of
+from langmem_plus.remember.review import CARRIED_OUT, review_of
 from langmem_plus.remember.rewrite import rewrite
+from langmem_plus.remember.rules import replaces
+from langmem_plus.remember.simhash import near_duplicate
 from langmem_plus.remember.steps import Namespace, Steps, get_records, list_records, put
-from langmem_plus.remember.tombstones import CLEARED, list_returning
+from langmem_plus.remember.tombstones import CLEARED, EMPTIED, is_set_aside, list_returning
 from langmem_plus.remember.traces import exchange_of
 from langmem_plus.services import Services
 from langmem_plus.shown import shown
-from langmem_plus.speakers import Voice
+from langmem_plus.speakers import Voice, by_speaker
 from langmem_plus.telemetry import audit
 
 
@@ -36,40 +38,99 @@ def witnesses_of(namespace: Namespace, record: MemoryRecord) -> Steps[list[str]]
 
 def undelete_steps(services: Services, scope: Scope, id: str) -> Steps[MemoryRecord]:
     """Bring a deleted record back, within ``tombstone_hours``; turns are recalled again that were withheld because they
-    say it, unless they say something else that is forgotten. An active record stays as it is.
+    say it, unless they say something else that is forgotten. An active record stays as it is, and so does a fact that
+    says the same as the deleted one, which is given then.
 
     Raises:
-        NotFoundError: there is no such record, it was replaced, waits for approval, or was deleted too long ago.
+        NotFoundError: there is no such record, it was replaced, waits for approval, tells nothing but what is forgotten
+            or was deleted too long ago.
+        ConflictError: another fact is in force in its place, or one that says the same was forgotten later.
     """
     namespace, key = yield from find(scope, id)
     record = (yield from get_records(namespace, [key])).get(key)
-    withheld = (yield from _withheld(namespace, record)) if record is not None and record.role == "memory" else []
+    is_fact = record is not None and record.role == "memory"
+    withheld = (yield from _withheld(namespace, record)) if record is not None and is_fact else []
+    others = (yield from _others(services, namespace, record)) if record is not None and is_fact else []
     found: list[MemoryRecord] = []
 
     def change(current: dict[str, MemoryRecord]) -> list[PutOp]:
         known = current.get(key)
         if known is None:
             raise NotFoundError(f"{shown(id)} isn't a record of this package, so it can't be brought back.")
-        found[:] = [known if known.status == "active" else _restored(services, known)]
         if known.status == "active":
+            found[:] = [known]
             return []
+        back = _restored(services, known)
+        twin = _twin(services, known, [current[each] for each in others if each in current])
+        found[:] = [back if twin is None else twin]
         turns = [current[each] for each in withheld if each in current]
         shown_again = [each.model_copy(update={"metadata": _without(each.metadata, FORGOTTEN)}) for each in turns]
-        return [put(namespace, each) for each in (*found, *shown_again)]
+        return [put(namespace, each) for each in (*([back] if twin is None else []), *shown_again)]
 
-    yield from rewrite(namespace, [key, *withheld], change)
+    yield from rewrite(namespace, [key, *withheld, *others], change)
     audit("undelete", user_id=scope.user_id, space=scope.space, id=key)
     return found[0]
 
 
+def _others(services: Services, namespace: Namespace, record: MemoryRecord) -> Steps[list[str]]:
+    """The ids of what the same person said that says the same as a fact, or that can't hold at once with it."""
+    if review_of(record) is not None:
+        return []  # it waits again, and its approval looks at the others
+    said = by_speaker((yield from list_records(namespace, {"role": "memory"})), record)
+    alike = [each for each in said if _is_twin(services, each, record) or _stands_in_place(each, record)]
+    return [each.id for each in alike if each.id != record.id]
+
+
+def _twin(services: Services, record: MemoryRecord, others: Sequence[MemoryRecord]) -> MemoryRecord | None:
+    """The fact in force that says the same as a deleted one; None where it may come back.
+
+    Raises:
+        ConflictError: another is in force in its place, or one that says the same was forgotten later.
+    """
+    now = services.clock()
+    known = [each for each in others if each.status == "active" and (each.expires_at is None or each.expires_at > now)]
+    for each in known:
+        if _is_twin(services, each, record):
+            return each
+    for each in known:
+        if _stands_in_place(each, record):
+            raise ConflictError(
+                f"{record.id} ({shown(record.text)}) can't be brought back, because {each.id} ({shown(each.text)}) is "
+                "in force in its place: `forget` that one first, and undelete this one then."
+            )
+    for each in others:
+        is_forgotten = each.status == "deleted" and not is_set_aside(each) and review_of(each) is None
+        if is_forgotten and each.updated_at > record.updated_at and _is_twin(services, each, record):
+            raise ConflictError(
+                f"{record.id} ({shown(record.text)}) can't be brought back, because {each.id}, which says the same, "
+                f"was forgotten later, at {each.updated_at:%Y-%m-%d %H:%M} UTC: undelete that one."
+            )
+    return None
+
+
+def _is_twin(services: Services, other: MemoryRecord, record: MemoryRecord) -> bool:
+    return near_duplicate(Voice.of(other).own, Voice.of(record).own, services.config.simhash_distance)
+
+
+def _stands_in_place(other: MemoryRecord, record: MemoryRecord) -> bool:
+    return other.status == "active" and replaces(Voice.of(other).own, Voice.of(record).own) is not None
+
+
 def _restored(services: Services, record: MemoryRecord) -> MemoryRecord:
     now, hours = services.clock(), services.config.tombstone_hours
+    reason = record.metadata.get("reason")
     if record.status == "superseded":
         raise NotFoundError(
             f"{record.id} was replaced by {record.replaced_by}, which holds: forget that one, and say this one again."
         )
     if record.status != "deleted":
         raise NotFoundError(f"{record.id} is {record.status}, so there is nothing to bring back.")
+    if reason == CARRIED_OUT:
+        raise NotFoundError(
+            f"{record.id} ({shown(record.text)}) asked to forget a memory, and that was done: undelete that memory."
+        )
+    if reason == EMPTIED:
+        raise NotFoundError(f"{record.id} tells nothing but what is forgotten: undelete the memories that it told of.")
     if now - record.updated_at > dt.timedelta(hours=hours):
         raise NotFoundError(
             f"{record.id} was deleted at {record.updated_at:%Y-%m-%d %H:%M} UTC; a record can be brought back for "
