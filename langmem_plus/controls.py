@@ -18,6 +18,7 @@ from langmem_plus.errors import InvalidValueError, NotFoundError, PinnedError
 from langmem_plus.labels import read_id
 from langmem_plus.records import TURN_ROLES, MemoryRecord, Scope
 from langmem_plus.remember.archive import archive_steps
+from langmem_plus.remember.beside import is_beside, is_of
 from langmem_plus.remember.fact_records import retire
 from langmem_plus.remember.find import find, find_key, not_found
 from langmem_plus.remember.forgetting import says, withheld
@@ -122,7 +123,7 @@ def _untold(record: MemoryRecord, gone: MemoryRecord, now: dt.datetime) -> Memor
     if record.role == "archive":
         return without_statement(record, lambda line: point_tells(line, said) or says(line, gone.text), now)
     points = read_points(record)
-    kept = [point for point in points if not point_tells(point, said)]
+    kept = [point for point in points if not (point_tells(point, said) or (is_beside(point) and is_of(point, gone)))]
     if kept == points:
         return record
     if not kept:

@@ -1,17 +1,20 @@
-"""Take out of a namespace's archives what is to be forgotten."""
+"""Take out of a namespace's archives and summaries what is to be forgotten, and of its summaries what was replaced."""
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Callable, Sequence
 
 from langgraph.store.base import PutOp
 
-from langmem_plus.records import MemoryRecord, Scope
+from langmem_plus.records import Decision, MemoryRecord, Scope
+from langmem_plus.remember.fact_records import retire
 from langmem_plus.remember.forgetting import says
 from langmem_plus.remember.gist import without_statement
-from langmem_plus.remember.points import amend, heard
+from langmem_plus.remember.points import amend, heard, read_points, write_points
 from langmem_plus.remember.rewrite import rewrite
-from langmem_plus.remember.steps import Steps, list_records, put
+from langmem_plus.remember.steps import Steps, put
+from langmem_plus.remember.tombstones import EMPTIED, as_deleted, list_returning, may_return
 from langmem_plus.services import Services
 from langmem_plus.speakers import Voice
 
@@ -28,12 +31,40 @@ def requested(requests: Sequence[Voice]) -> Callable[[str], bool]:
 
 def amend_archives(services: Services, scope: Scope, tells: Callable[[str], bool]) -> Steps[None]:
     """Take out of every archive of the namespace what tells of something that is to be forgotten, and nothing else."""
-    archives = yield from list_records(scope.namespace, {"role": "archive", "status": "active"})
+    archives = yield from list_returning(scope.namespace, "archive")
 
     def change(current: dict[str, MemoryRecord]) -> list[PutOp]:
         now = services.clock()
-        found = [(each, without_statement(each, tells, now)) for each in current.values() if each.status == "active"]
-        return [put(scope.namespace, left) for each, left in found if left is not each]
+        found = [(each, without_statement(each, tells, now)) for each in current.values() if may_return(each)]
+        return [put(scope.namespace, as_deleted(left, each)) for each, left in found if left is not each]
 
     if archives:
         yield from rewrite(scope.namespace, [record.id for record in archives], change)
+
+
+def amend_summaries(
+    services: Services, scope: Scope, decisions: Sequence[Decision], requests: Sequence[Voice]
+) -> Steps[None]:
+    """Take out of every summary of the namespace what was replaced, and what somebody asked to forget."""
+    if not requests and not any(decision.event == "UPDATE" for decision in decisions):
+        return
+    summaries = yield from list_returning(scope.namespace, "summary")
+
+    def change(current: dict[str, MemoryRecord]) -> list[PutOp]:
+        found = [_amended(record, decisions, requests, services.clock()) for record in current.values()]
+        return [put(scope.namespace, record) for record in found if record is not None]
+
+    yield from rewrite(scope.namespace, [record.id for record in summaries], change)
+
+
+def _amended(
+    record: MemoryRecord, decisions: Sequence[Decision], requests: Sequence[Voice], now: dt.datetime
+) -> MemoryRecord | None:
+    """The summary without what is gone; None where it holds nothing of it."""
+    points = read_points(record)
+    left = amend(points, decisions, requests)
+    if left == points or not may_return(record):
+        return None
+    if not left:
+        return as_deleted(retire(record, now, EMPTIED), record)
+    return as_deleted(record.model_copy(update={"text": write_points(left), "updated_at": now}), record)

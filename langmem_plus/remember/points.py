@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from langmem_plus.prompts import PointKind, Summary, SummaryPoint
-from langmem_plus.records import Decision, MemoryRecord
+from langmem_plus.records import Decision, MemoryRecord, unique
 from langmem_plus.remember.actions import told_actions
+from langmem_plus.remember.beside import MARK, Fits, bare, fitted, is_beside, lines_of, packed, unpacked
 from langmem_plus.remember.forgetting import find_forgotten
 from langmem_plus.remember.rules import replaces
 from langmem_plus.remember.sentences import ends_question, sentences
@@ -21,14 +22,17 @@ _INTENTS = frozenset({"goal", "commitment"})
 
 
 def read_points(record: MemoryRecord | None) -> list[str]:
-    """The points of a summary, read from its text, which a person may have edited."""
+    """The points of a summary, read from its text, which a person may have edited; what was said beside (`beside`) is
+    a point a line.
+    """
     lines = record.text.splitlines() if record else []
-    return [point for line in lines if (point := line.strip().removeprefix(_BULLET.strip()).strip())]
+    points = [point for line in lines if (point := line.strip().removeprefix(_BULLET.strip()).strip())]
+    return [each for point in points for each in unpacked(point)]
 
 
 def write_points(points: Sequence[str]) -> str:
     """A summary's text: a line a point."""
-    return "\n".join(f"{_BULLET}{' '.join(point.split())}" for point in points)
+    return "\n".join(f"{_BULLET}{' '.join(point.split())}" for point in packed(points))
 
 
 def points_of(answer: Summary, max_items: int, duplicate_distance: int) -> list[str]:
@@ -49,9 +53,23 @@ def extract_points(
     duplicate_distance: int,
     *,
     done: Sequence[str] = (),
+    fits: Fits | None = None,
 ) -> list[str]:
+    """A summary in the user's own words, as `draw_points` makes it; whatever has no room is left out."""
+    return draw_points(previous, turns, max_items, duplicate_distance, done=done, fits=fits)[0]
+
+
+def draw_points(
+    previous: Sequence[str],
+    turns: Sequence[MemoryRecord],
+    max_items: int,
+    duplicate_distance: int,
+    *,
+    done: Sequence[str] = (),
+    fits: Fits | None = None,
+) -> tuple[list[str], bool]:
     """A summary in the user's own words: durable statements, then recent intents, the assistant's last actions in one
-    point, then the question still open.
+    point, then the question still open. Gives it, and whether it tells all that is new.
 
     Points so far stay unless a newer statement replaces them or the user asked to forget them; near-duplicates are
     merged.
@@ -62,27 +80,73 @@ def extract_points(
         max_items: points at most.
         duplicate_distance: bits in which the fingerprints of near-duplicates may differ.
         done: what the assistant did that no turn tells.
+        fits: whether a summary may be that long. With it, what makes no point of its own is told beside, in one more
+            point; without, it is left out.
     """
     actions = merge_actions(previous, [*(line for turn in turns for line in told_actions(turn)), *done])
-    durable = [point for point in previous if not ends_question(point) and not point.startswith(_ACTIONS)]
+    durable = [point for point in previous if not point.startswith(_ACTIONS) and (fits or not ends_question(point))]
+    durable = [MARK + point if ends_question(point) and not is_beside(point) else point for point in durable]
     weights: dict[str, int] = {}
     for turn in turns:
-        if turn.role != "user":
-            continue
-        name = name_of(turn)
-        durable = _forget(durable, [Voice(text, name) for text in forget_requests(turn.text)])
-        for statement in find_statements(turn.text, max_items):
-            said = Voice(" ".join(statement.text.split()), name)
-            durable = _merge(durable, said, duplicate_distance)
-            weights[said.shown] = _weight(statement)
+        if turn.role == "user":
+            durable = _take_in(durable, turn, max_items, duplicate_distance, weights, beside=fits is not None)
     question = open_question(turns)
+    if question:
+        durable = [point for point in durable if point != MARK + question]
+    if fits and question and durable and max_items == 1:
+        durable, question = [*durable, MARK + question], None
+    if fits and not durable and not question:  # whatever it was, it is told
+        durable = unique(line for turn in turns if turn.role == "user" for line in lines_of(turn, (), whatever=True))
     if max_items <= bool(question) + 1:
         actions = None  # what the user said goes first
-    room = max_items - bool(question) - bool(actions)
-    newest = {text: place for place, text in enumerate(durable)}
-    kept = sorted(durable, key=lambda text: (weights.get(text, 1), newest[text]), reverse=True)[:room]
     last = [point for point in (actions, question) if point]
-    return [text for text in durable if text in kept] + last
+    return _arranged(durable, last, max_items, weights, fits)
+
+
+def _take_in(
+    points: Sequence[str],
+    turn: MemoryRecord,
+    max_items: int,
+    duplicate_distance: int,
+    weights: dict[str, int],
+    *,
+    beside: bool,
+) -> list[str]:
+    """The points after what the user said in one more turn; ``weights`` is told what the new ones weigh."""
+    name = name_of(turn)
+    points = _forget(points, [Voice(text, name) for text in forget_requests(turn.text)])
+    statements = find_statements(turn.text, max_items)
+    for statement in statements:
+        said = Voice(" ".join(statement.text.split()), name)
+        points = _merge(points, said, duplicate_distance)
+        weights[said.shown] = _weight(statement)
+    for line in lines_of(turn, [statement.text for statement in statements]) if beside else ():
+        if all(not near_duplicate(bare(line), bare(point), duplicate_distance) for point in points):
+            points = [*points, line]
+        weights.setdefault(line, 0)
+    return list(points)
+
+
+def _arranged(
+    points: Sequence[str], last: Sequence[str], max_items: int, weights: dict[str, int], fits: Fits | None
+) -> tuple[list[str], bool]:
+    """The weightiest points, the newest of those that weigh the same, in their order, then the last ones; what has no
+    room among them is told beside. Gives them, and whether all that is new is told.
+    """
+    own = [point for point in points if not is_beside(point)]
+    room = max(max_items - len(last), 0)
+    if fits is not None and (len(own) < len(points) or len(own) > room):
+        room = max(room - 1, 0)
+    newest = {text: place for place, text in enumerate(own)}
+    kept = set(sorted(own, key=lambda text: (weights.get(text, 1), newest[text]), reverse=True)[:room])
+    told = [text for text in own if text in kept]
+    if fits is None:
+        return [*told, *last], True
+    beside = unique(text if is_beside(text) else MARK + text for text in points if text not in kept)
+    shown = fitted(beside, lambda text: fits(write_points([*told, text, *last])))
+    gone = beside[: len(beside) - len(shown)]
+    is_whole = not any(text in weights or bare(text) in weights for text in gone)
+    return [*told, *shown, *last], is_whole
 
 
 def merge_actions(previous: Sequence[str], lines: Sequence[str]) -> str | None:
@@ -104,6 +168,7 @@ def heard(point: str, name: str) -> str | None:
     """What a point tells of one speaker, from their own view; None where it tells of somebody else. Without a name it
     is the point as it is.
     """
+    point = bare(point)
     own = Voice(point, name).own
     return own if not name or own != point else None
 

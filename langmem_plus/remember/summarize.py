@@ -19,12 +19,12 @@ from langmem_plus.errors import ConfigError
 from langmem_plus.prompts import Summary, render_summary
 from langmem_plus.records import FORGOTTEN, TURN_ROLES, Decision, Fact, MemoryRecord, MemoryReport, Scope, summary_key
 from langmem_plus.remember.actions import shorten, told_actions
-from langmem_plus.remember.archive_amend import amend_archives, requested
+from langmem_plus.remember.archive_amend import amend_archives, amend_summaries, requested
+from langmem_plus.remember.beside import has_room
 from langmem_plus.remember.decide import FORGET, is_request
 from langmem_plus.remember.draft import Draft
-from langmem_plus.remember.fact_records import retire
 from langmem_plus.remember.facts import in_order
-from langmem_plus.remember.points import amend, extract_points, points_of, read_points, write_points
+from langmem_plus.remember.points import draw_points, points_of, read_points, write_points
 from langmem_plus.remember.review import is_turned_down
 from langmem_plus.remember.rewrite import rewrite
 from langmem_plus.remember.sentences import own_words
@@ -133,39 +133,13 @@ def summarize_steps(services: Services, scope: Scope, work: Work) -> Steps[Memor
     if not services.config.summarize:
         return MemoryReport(counts={"summaries": 0})
     made, warnings = 0, list[str]()
-    yield from _amend_all(services, scope, work)
+    yield from amend_summaries(services, scope, work.decisions, work.requests)
     threads = [scope.thread_id] if work.turns is None else [turn.thread_id for turn in work.turns]
     for thread_id in dict.fromkeys(threads):
         if thread_id is not None and not work.of_thread(thread_id).says_nothing_new:
             own = scope.model_copy(update={"thread_id": thread_id})
             made += yield from _Thread(services, own, work.of_thread(thread_id)).summarize(warnings)
     return MemoryReport(counts={"summaries": made}, warnings=warnings)
-
-
-def _amend_all(services: Services, scope: Scope, work: Work) -> Steps[None]:
-    requests = work.requests
-    if not requests and not any(decision.event == "UPDATE" for decision in work.decisions):
-        return
-    summaries = yield from list_records(scope.namespace, {"role": "summary", "status": "active"})
-
-    def change(current: dict[str, MemoryRecord]) -> list[PutOp]:
-        found = [_amended(record, work.decisions, requests, services.clock()) for record in current.values()]
-        return [put(scope.namespace, record) for record in found if record is not None]
-
-    yield from rewrite(scope.namespace, [record.id for record in summaries], change)
-
-
-def _amended(
-    record: MemoryRecord, decisions: Sequence[Decision], requests: Sequence[Voice], now: dt.datetime
-) -> MemoryRecord | None:
-    """The summary without what is gone; None where it holds nothing of it."""
-    points = read_points(record)
-    left = amend(points, decisions, requests)
-    if left == points or record.status != "active":
-        return None
-    if not left:
-        return retire(record, now, "nothing is left of it")
-    return record.model_copy(update={"text": write_points(left), "updated_at": now})
 
 
 @dataclass(frozen=True)
@@ -222,7 +196,10 @@ class _Thread:
         if due is None:
             return False
         namespace, config, known, old, turns = self.scope.namespace, self.config, due.known, due.old, due.turns
-        points = yield from self._points(read_points(old), turns, done, warnings)
+        if self.services.model is None:
+            points, turns = self._by_rules(due, done)
+        else:
+            points = yield from self._asked(read_points(old), turns, done, warnings)
         if not points:
             return False
         record = make_summary(old, self.key, points, turns, self.scope, self.services.clock())
@@ -243,13 +220,22 @@ class _Thread:
             warnings.append("what was said was edited while the summary was made, so that is made at the next turn")
         return written
 
-    def _points(
+    def _by_rules(self, due: Due, done: Sequence[str]) -> tuple[list[str], Sequence[MemoryRecord]]:
+        """The new points, and the turns that they tell: as many of those that are due as there is room for."""
+        config, turns = self.config, due.turns
+        items, distance, fits = config.summary_max_items, config.simhash_distance, has_room(config)
+        while True:
+            points, is_whole = draw_points(read_points(due.old), turns, items, distance, done=done, fits=fits)
+            fewer = _half(turns)
+            if is_whole or fewer == len(turns):
+                return points, turns
+            turns = uncovered(due.told, due.old, fewer)
+
+    def _asked(
         self, previous: Sequence[str], turns: Sequence[MemoryRecord], done: Sequence[str], warnings: list[str]
     ) -> Steps[list[str]]:
-        """The new points; none where the summary so far is to stay."""
+        """The new points by the model; none where the summary so far is to stay."""
         config = self.config
-        if self.services.model is None:
-            return extract_points(previous, turns, config.summary_max_items, config.simhash_distance, done=done)
         try:
             answer = self._drafted(previous, turns) or (yield self._question(previous, turns, done))
         except ConfigError:
@@ -271,6 +257,14 @@ class _Thread:
     def _drafted(self, previous: Sequence[str], turns: Sequence[MemoryRecord]) -> Summary | None:
         draft = self.work.draft.summaries.get(self.scope.thread_id or "")
         return draft.settle(previous, turns, self.work.decisions, self.work.requests) if draft else None
+
+
+def _half(turns: Sequence[MemoryRecord]) -> int:
+    """How many turns are half of them, the replies to the last of these among them; all where they can't be parted."""
+    written = sorted(turns, key=lambda turn: turn.created_at)
+    starts = [place for place, turn in enumerate(written) if place and turn.role == "user"]
+    before = [place for place in starts if place <= len(written) // 2]
+    return max(before, default=min(starts, default=len(written)))
 
 
 def summarize_now(services: Services, scope: Scope, warnings: list[str], done: Sequence[str] = ()) -> Steps[bool]:

@@ -18,6 +18,7 @@ from typing import Any
 from langmem_plus.config import MemoryConfig
 from langmem_plus.erasure import Erasure
 from langmem_plus.records import FORGOTTEN, TURN_ROLES, MemoryRecord
+from langmem_plus.remember.beside import bare, has_room
 from langmem_plus.remember.facts import in_order
 from langmem_plus.remember.forgetting import restates, tells
 from langmem_plus.remember.found import without_proposals
@@ -204,9 +205,11 @@ class Traces:
         alive = [r for r in self._records if r.id not in self._gone and r.status == "active"]
         turns = [r for r in alive if r.id in kept and r.role in TURN_ROLES and not r.metadata.get(FORGOTTEN)]
         texts = [set(tokens(r.text)) for r in (*turns, *(r for r in alive if r.role == "memory"))]
-        points = [p for p in read_points(summary) if not self._tells(p) and any(set(tokens(p)) <= t for t in texts)]
+        told = [point for point in read_points(summary) if not self._tells(point)]
+        points = [point for point in told if any(set(tokens(bare(point))) <= text for text in texts)]
         config = self._config
-        made = extract_points(points, in_order(turns), config.summary_max_items, config.simhash_distance)
+        items, distance = config.summary_max_items, config.simhash_distance
+        made = extract_points(points, in_order(turns), items, distance, fits=has_room(config))
         made = [point for point in made if not self._tells(point)]
         if not made:
             return None

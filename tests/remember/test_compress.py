@@ -305,6 +305,25 @@ def test_over_the_hard_limit_the_summary_is_made_at_once() -> None:
     assert "reasoning" not in asked.messages[-1].text
 
 
+@pytest.mark.parametrize(
+    "line", ["The train to {} leaves.", "Der Zug nach {} fährt.", "El tren a {} sale.", "去{}的火车"]
+)
+def test_without_a_model_everything_that_leaves_is_told(line: str) -> None:
+    """Also where it is no fact, and where there is room for a few turns only: then a few leave at a time."""
+    services = make(hard_limit_tokens=1, summary_max_tokens=40)
+    said = [part for n in range(14) for part in (human(line.format(f"{n:02}")), AIMessage("Noted."))]
+    messages = numbered([*said, human("And now?")])
+    put_turns(services, messages)
+    for _ in range(8):
+        found = compress(services, SCOPE, messages, now=True)
+        summary = read(services, summary_key(SCOPE))
+        assert summary is not None
+        gone = [messages[place].text for place in found.gone if isinstance(messages[place], HumanMessage)]
+        assert all(each in summary.text for each in gone)
+        messages = [each for place, each in enumerate(messages) if place not in found.gone]
+    assert len(messages) <= 4
+
+
 def test_nothing_is_made_where_the_limit_holds_or_nothing_is_missing() -> None:
     """Below the limit nothing leaves; what the summary tells already leaves without a model."""
     model = ScriptedChatModel()
