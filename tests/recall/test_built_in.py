@@ -73,11 +73,14 @@ def test_better_hits_of_a_session_are_counted(found: list[tuple[float, int]]) ->
 
 
 def test_what_a_session_repeats_makes_room_for_another(hit: MakeHit) -> None:
-    """Of two hits that answer as well, the one comes first whose session hasn't been heard."""
+    """Of hits that answer as well, those come first whose session hasn't been heard; by words alone, none gives way."""
     hits = [hit("Tea with honey is what I like", thread_id=thread) for thread in "aabb"]
-    order = judge("who likes tea with honey?", hits, NOW).order
-    assert order[0] == order[2] == 1
-    assert order[1] == order[3] < 1
+    encoder = local_token_encoder()
+    if encoder is not None:
+        order = judge("who likes tea with honey?", hits, NOW, encoder, 10).order
+        assert order[0] == order[2] == 1
+        assert order[1] == order[3] < 1
+    assert judge("who likes tea with honey?", hits, NOW).order.tolist() == [1, 1, 1, 1]
 
 
 def test_nothing_to_judge(hit: MakeHit) -> None:
