@@ -20,18 +20,29 @@ from langmem_plus.prompts import Archived, render_archive
 from langmem_plus.records import TURN_ROLES, MemoryRecord, MemoryReport, Scope, archive_key, summary_key, unique
 from langmem_plus.remember.beside import bare
 from langmem_plus.remember.facts import in_order
-from langmem_plus.remember.gist import UNREAD, Gist, gist_by_answer, gist_by_rules, read_gist, tags_of
+from langmem_plus.remember.gist import (
+    LASTING,
+    UNREAD,
+    Gist,
+    gist_by_answer,
+    gist_by_rules,
+    lasting,
+    marks_of,
+    read_gist,
+    tags_of,
+)
 from langmem_plus.remember.points import read_points
 from langmem_plus.remember.review import is_withheld
 from langmem_plus.remember.rewrite import rewrite
 from langmem_plus.remember.steps import Ask, Steps, arun_steps, get_records, list_records, put, run_steps
 from langmem_plus.remember.summarize import conversation, is_due, is_read
+from langmem_plus.remember.telling import Telling, Told, apart, joined, not_lasting, taken_in
+from langmem_plus.remember.tombstones import COMPRESSED
 from langmem_plus.services import Services, Update, stage
 from langmem_plus.state import MemoryState
 
 logger = logging.getLogger(__name__)
 
-COMPRESSED = "its conversation was compressed"  # why a turn was deleted that an archive may still be made of
 _TRIES = 3
 
 
@@ -77,7 +88,7 @@ def archive_steps(
         services: the settings, and the model that makes it; where that fails, rules do.
         scope: whose memory, and which thread; without a thread, the archive of the space.
         ask: whether a model may be asked; rules take no time.
-        extra: facts that the archive must tell of, because they are to go.
+        extra: facts and turns that the archive must tell line by line, because they are to go for good.
 
     Raises:
         ConflictError: others kept rewriting what was to be archived; nothing was written.
@@ -87,13 +98,13 @@ def archive_steps(
     for attempt in range(_TRIES):
         found = yield from _look_up(services, scope, extra)
         pending = [*found.again, *found.turns] if model else list(found.turns)
-        read = set(found.known.source_ids) if found.known else set()
-        new = [fact for fact in extra if fact.id not in read]
+        new = not_lasting(extra, found.known)
         if not pending and not new:
             done.record = found.old
             return done
         # Whoever writes faster than a model thinks isn't waited for.
-        making = _Making(services, scope, found, new, ask=model and attempt == 0)
+        asked = bool(pending) or any(each.role == "memory" for each in new)
+        making = _Making(services, scope, found, new, ask=model and asked and attempt == 0)
         record = yield from making.make(done.warnings)
         if record is None:
             done.record = found.old
@@ -117,7 +128,9 @@ def _look_up(services: Services, scope: Scope, extra: Sequence[MemoryRecord]) ->
     spoken: list[MemoryRecord] = []
     for role in TURN_ROLES:
         spoken += yield from list_records(namespace, {"role": role, "thread_id": scope.thread_id, "status": "active"})
-    turns = in_order([turn for turn in spoken if not is_read(turn, known) and _is_readable(turn, now)])
+    # By ids: what is restored, approved or imported later was written before what the archive has read.
+    read = set(known.source_ids) if known else set()
+    turns = in_order([turn for turn in spoken if turn.id not in read and _is_readable(turn, now)])
     unread = yield from get_records(namespace, _unread(known))
     again = in_order([turn for turn in unread.values() if _is_readable(turn, now)])
     if not turns and not again:
@@ -144,37 +157,48 @@ class _Making:
     """One archive that is being made."""
 
     def __init__(
-        self, services: Services, scope: Scope, found: Material, facts: Sequence[MemoryRecord], *, ask: bool
+        self, services: Services, scope: Scope, found: Material, going: Sequence[MemoryRecord], *, ask: bool
     ) -> None:
         self.services, self.config, self.scope, self.found = services, services.config, scope, found
-        self.facts = facts
+        self.going = going  # what has to be told line by line
+        self.facts = [record for record in going if record.role == "memory"]
+        self.kept = lasting(found.old)
         self.ask = ask
 
     def make(self, warnings: list[str]) -> Steps[MemoryRecord | None]:
         """The record as it is to be written; None where nothing of it stays."""
-        previous = read_gist(self.found.old)
+        previous = apart(read_gist(self.found.old), self.kept)
         asked = False
         gist = previous
         if self.ask:
             try:
-                gist, asked = (yield from self._asked(previous)), True
+                answer, asked = (yield from self._asked(previous)), True
+                gist = taken_in(answer, previous) if answer else answer
             except ConfigError:
                 raise
             except Exception as error:  # noqa: BLE001 - whatever the model raised, rules can do it, and a later run asks again
                 logger.warning("memory: the model can't archive %r, so rules do: %s", self.scope.thread_id, error)
                 warnings.append(f"rules archived the conversation: {type(error).__name__}: {error}")
-            if not asked and not (self.found.turns or self.facts):
+            if not asked and not (self.found.turns or self.going):
                 return None  # rules have read it already
         if not asked or not gist:
             gist, asked = self._by_rules(previous), False
-        return make_archive(gist, self.found, self.facts, self.scope, self.services, asked=asked) if gist else None
+        kept = self._kept(gist)
+        whole = joined(gist, kept)
+        return make_archive(whole, kept, self, asked=asked) if whole else None
+
+    def _kept(self, gist: Gist) -> Gist:
+        """The lines that last from now on: those that did, and those that tell what is to go."""
+        telling = Telling(Told(joined(gist, self.kept).lines), self.going)
+        lines, told = telling.missing(), telling.of(gist)
+        return joined(Gist((*told.told, *lines), decisions=told.decisions, questions=told.questions), self.kept)
 
     def _asked(self, previous: Gist) -> Steps[Gist]:
         """By the model, so many turns at a time as a summary reads."""
         limit, items = self.config.summary_source_max_turns, self.config.summary_max_items
         turns = in_order([*self.found.again, *self.found.turns])
-        facts = [fact.text for fact in (*self.found.facts, *self.facts)]
-        gist = previous
+        facts = [fact.text for fact in (*self.found.facts, *self.facts)][-limit:]
+        gist = joined(previous, Gist(self.kept.told[-items:], (), (), self.kept.decisions[-items:]))
         for start in range(0, max(len(turns), 1), limit):
             lines = conversation(turns[start : start + limit], self.config)
             request = render_archive(gist.lines, facts, lines, max_items=items)
@@ -189,34 +213,22 @@ class _Making:
         if self.services.model is not None:  # a model's summary tells it better than rules
             points = [bare(point) for point in read_points(self.found.summary)]
             turns = [turn for turn in turns if not is_read(turn, self.found.summary)]
-        facts = sorted(self.facts, key=lambda fact: (fact.importance, fact.said_at), reverse=True)
-        gist = gist_by_rules(
-            previous,
-            turns,
-            config.summary_max_items,
-            config.simhash_distance,
-            summary=[*points, *(_told(fact) for fact in facts)],
-            facts=[*self.found.facts, *self.facts],
-        )
+        facts = [*self.found.facts, *self.facts]
+        items, distance = config.summary_max_items, config.simhash_distance
+        gist = gist_by_rules(previous, turns, items, distance, summary=points, facts=facts)
         if turns is self.found.turns:
             return gist
         # What was decided and asked is looked for in all of it.
-        whole = gist_by_rules(previous, self.found.turns, config.summary_max_items, config.simhash_distance)
+        whole = gist_by_rules(previous, self.found.turns, items, distance)
         return Gist(gist.told or whole.told, whole.topics, whole.names, whole.decisions, whole.questions)
 
 
-def _told(fact: MemoryRecord) -> str:
-    name = fact.metadata.get("name")
-    return f"{name}: {fact.text}" if name and not fact.text.startswith(str(name)) else fact.text
-
-
-def make_archive(
-    gist: Gist, found: Material, facts: Sequence[MemoryRecord], scope: Scope, services: Services, *, asked: bool
-) -> MemoryRecord:
-    """The record of an archive that has read some more; ``asked``, a model did."""
+def make_archive(gist: Gist, kept: Gist, making: _Making, *, asked: bool) -> MemoryRecord:
+    """The record of an archive that has read some more; ``kept`` are the lines that last; ``asked``, a model did."""
+    found, scope, services = making.found, making.scope, making.services
     old, known, now = found.old, found.known, services.clock()
     metadata = dict(old.metadata) if old else {}
-    said = sorted(turn.said_at for turn in (*found.turns, *facts))
+    said = sorted(turn.said_at for turn in (*found.turns, *making.going))
     first, last = _times(metadata, said)
     unread = [] if asked or services.model is None else [*_unread(old), *(turn.id for turn in found.turns)]
     counted = metadata.get("message_count")
@@ -226,7 +238,9 @@ def make_archive(
         "first_said_at": first,
         "last_said_at": last,
     }
-    metadata.pop(UNREAD, None)
+    for name in (UNREAD, LASTING):
+        metadata.pop(name, None)
+    metadata |= marks_of(kept, gist)
     if unread:
         metadata[UNREAD] = unread
     covered = [*(t.created_at for t in found.turns), *([known.covers_until] if known and known.covers_until else [])]
@@ -235,7 +249,7 @@ def make_archive(
         "updated_at": now,
         "observed_at": max([*said, *([old.observed_at] if old and old.observed_at else [])], default=now),
         "covers_until": max(covered, default=None),
-        "source_ids": _sources(found, facts, services.config.summary_source_max_turns, max(covered, default=now)),
+        "source_ids": unique([*(known.source_ids if known else ()), *(r.id for r in (*found.turns, *making.going))]),
         "tags": tags_of(gist),
         "metadata": metadata,
     }
@@ -261,17 +275,6 @@ def _times(metadata: dict[str, object], said: Sequence[dt.datetime]) -> tuple[st
     return (times[0], times[-1]) if times else (None, None)
 
 
-def _sources(found: Material, facts: Sequence[MemoryRecord], limit: int, edge: dt.datetime) -> list[str]:
-    """The ids of what was read: the newest, and those that ``covers_until`` doesn't tell, written in that moment."""
-    before = list(found.known.source_ids) if found.known else []
-    facts_ids = [id for fact in facts for id in (fact.id, *fact.source_ids)]
-    read = [turn.id for turn in found.turns]
-    at_edge = {turn.id for turn in found.turns if turn.created_at >= edge}
-    turns = unique([*before, *read])
-    newest = set(turns[-limit:])
-    return unique([*(id for id in turns if id in newest or id in at_edge), *facts_ids])
-
-
 def _write(
     services: Services, scope: Scope, found: Material, read: Sequence[MemoryRecord], record: MemoryRecord
 ) -> Steps[bool]:
@@ -280,7 +283,9 @@ def _write(
     written = False
 
     def is_unchanged(each: MemoryRecord, current: MemoryRecord | None) -> bool:
-        return _is_readable(current, services.clock()) and current is not None and current.text == each.text
+        if current is None or current.text != each.text:
+            return False
+        return _is_readable(current, services.clock()) if each.role in TURN_ROLES else current.status == each.status
 
     def change(current: dict[str, MemoryRecord]) -> list[PutOp]:
         nonlocal written

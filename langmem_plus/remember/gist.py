@@ -7,6 +7,7 @@ lines, and one of ``Topics:``. Its metadata has the same in parts, and the names
 from __future__ import annotations
 
 import datetime as dt
+import hashlib
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -27,6 +28,7 @@ from langmem_plus.speakers import Voice, name_of
 from langmem_plus.text import words
 
 UNREAD = "unread"  # in an archive's metadata: the ids of the turns that rules have read, and no model yet
+LASTING = "lasting"  # in an archive's metadata: the fingerprints of the lines that nothing made anew takes away
 _TAGS = 8
 _DECIDED, _OPEN, _TOPICS = "Decided: ", "Open: ", "Topics: "
 _MARKS = (_DECIDED, _OPEN, _TOPICS)
@@ -124,6 +126,36 @@ def read_gist(record: MemoryRecord | None) -> Gist:
         decisions=tuple(filter(None, after(_DECIDED))),
         questions=tuple(filter(None, after(_OPEN))),
     )
+
+
+# what lasts
+
+
+def lasting(record: MemoryRecord | None) -> Gist:
+    """The lines that nothing made anew takes away: a person's, which the metadata doesn't have, and those marked."""
+    if record is None or record.status != "active":
+        return Gist()
+    gist, known = read_gist(record), record.metadata
+    marks = set(known[LASTING]) if isinstance(known.get(LASTING), list) else set()
+    summary = f" {known.get('summary') or ''} "
+
+    def beside(lines: Sequence[str], name: str) -> tuple[str, ...]:
+        made = known[name] if isinstance(known.get(name), list) else []
+        return tuple(line for line in lines if line not in made or _fingerprint(line) in marks)
+
+    told = tuple(line for line in gist.told if f" {line} " not in summary or _fingerprint(line) in marks)
+    return Gist(told, decisions=beside(gist.decisions, "decisions"), questions=beside(gist.questions, "open_questions"))
+
+
+def marks_of(kept: Gist, standing: Gist) -> dict[str, list[str]]:
+    """The metadata that marks those lasting lines that still stand."""
+    lines = {*standing.told, *standing.decisions, *standing.questions}
+    found = unique(_fingerprint(each) for each in (*kept.told, *kept.decisions, *kept.questions) if each in lines)
+    return {LASTING: found} if found else {}
+
+
+def _fingerprint(line: str) -> str:
+    return hashlib.sha256(line.encode("utf-8", "backslashreplace")).hexdigest()[:12]
 
 
 # by rules
@@ -245,13 +277,14 @@ def gist_by_answer(answer: Archived, previous: Gist, said: str, max_items: int, 
 
 def _unmarked(lines: Sequence[str]) -> tuple[str, ...]:
     """Lines that don't pass for a line of another kind."""
+    return tuple(filter(None, map(unmarked, (" ".join(line.split()) for line in lines))))
 
-    def bare(line: str) -> str:
-        while line.startswith(_MARKS):
-            line = line.partition(": ")[2].strip()
-        return line
 
-    return tuple(filter(None, map(bare, (" ".join(line.split()) for line in lines))))
+def unmarked(line: str) -> str:
+    """A line without what says of which kind it is."""
+    while line.startswith(_MARKS):
+        line = line.partition(": ")[2].strip()
+    return line
 
 
 def _bounded(gist: Gist, max_items: int) -> Gist:
