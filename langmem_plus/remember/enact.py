@@ -25,6 +25,7 @@ from langmem_plus.remember.tombstones import may_return
 from langmem_plus.remember.traces import exchange_of
 from langmem_plus.services import Services
 
+LATE = "review"  # the note of a report that says that an answer came too late
 _TOO_LATE = "turns were worked off, edited or deleted meanwhile; nothing of them was written"
 
 
@@ -93,10 +94,13 @@ class Decided(BaseModel):
 
 @dataclass
 class Done:
-    """What was done: the decisions that hold, what waits or was rejected, and what went wrong."""
+    """What was done: the decisions that hold, what waits or was rejected, what was answered too late, by its keys, and
+    what went wrong.
+    """
 
     decisions: list[Decision] = field(default_factory=list)
     left: list[tuple[Decision, str]] = field(default_factory=list)
+    late: set[str] = field(default_factory=set)
     report: MemoryReport = field(default_factory=MemoryReport)
 
 
@@ -113,7 +117,8 @@ def enact_steps(services: Services, decided: Decided, answer: Answer | None = No
         own = decided.writings[-1]
         current = yield from get_records(own.namespace, own.turns)
         if own.turns and not any(waits(current.get(turn), own.seen.get(turn)) for turn in own.turns):
-            done.report.notes["review"] = _TOO_LATE
+            done.report.notes[LATE] = _TOO_LATE
+            done.late = set(decided.held)
             return done
     for writing in decided.writings:
         held = writing.waiting
@@ -152,7 +157,7 @@ class _Writer:
         self.decisions: list[Decision] = []
         self.left: list[tuple[Decision, str]] = []
         self.warnings: list[str] = []
-        self.late = False
+        self.late: set[str] = set()
 
     def write(self, replies: Sequence[str]) -> Steps[None]:
         """Write, and tell what was done."""
@@ -167,7 +172,8 @@ class _Writer:
         self.done.left += self.left
         self.done.report.warnings += self.warnings
         if self.late and self.answer is not None:
-            self.done.report.notes["review"] = _TOO_LATE
+            self.done.report.notes[LATE] = _TOO_LATE
+            self.done.late |= self.late
 
     def _change(self, current: dict[str, MemoryRecord], replies: Sequence[str]) -> list[PutOp]:
         writing, now = self.writing, self.services.clock()
@@ -191,7 +197,7 @@ class _Writer:
     ) -> dict[str, tuple[str, str]]:
         """Bring the ledger to what was decided; gives the facts that wait or were rejected, with their turns."""
         writing = self.writing
-        self.decisions, self.left, self.warnings, self.late = [], [], [], False
+        self.decisions, self.left, self.warnings, self.late = [], [], [], set()
         kept = settle_each(writing.decisions, writing.seen, current)
         group = {id(decision): each for each in self.held for decision in each.decisions}
         verdicts = self._judge({id(each): left for each, left in zip(writing.decisions, kept, strict=True)}, turns)
@@ -199,8 +205,8 @@ class _Writer:
         for decision, settled in zip(writing.decisions, kept, strict=True):
             each = group.get(id(decision))
             verdict = APPROVED if each is None else verdicts[each.key]
-            if each is not None and decision.fact is not None and decision.fact.source_id not in turns:
-                self.late = True  # its turn is gone, or worked off by somebody else
+            if each is not None and _is_late(decision, verdict, turns, current.get(each.key)):
+                self.late.add(each.key)
             elif each is None or verdict == APPROVED:
                 if settled is not None:
                     ledger.apply(settled)
@@ -241,6 +247,13 @@ class _Writer:
                 )
             verdicts[each.key] = verdict
         return verdicts
+
+
+def _is_late(decision: Decision, verdict: str, turns: Mapping[str, MemoryRecord], record: MemoryRecord | None) -> bool:
+    """Whether a fact's turn is gone, or worked off by somebody else, or what is to be forgotten was left pending."""
+    if decision.fact is not None:
+        return decision.fact.source_id not in turns
+    return verdict == APPROVED and record is not None and record.status == "pending"
 
 
 def describe(decision: Decision) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from langmem_plus.remember.ask_owner import aonce, ask, can_ask, once
 from langmem_plus.remember.decide import is_request
 from langmem_plus.remember.draft import Draft
 from langmem_plus.remember.enact import Decided, describe, enact_steps
+from langmem_plus.remember.late import answer_late_steps
 from langmem_plus.remember.review import REJECTED, WAITS
 from langmem_plus.remember.steps import Claim, Release, Steps, arun_steps, run_steps
 from langmem_plus.remember.weigh import weigh_steps
@@ -102,6 +103,8 @@ def carry_out_steps(
 ) -> Steps[Reconciliation]:
     """Write what was decided, as a person answered where one was asked; gives what was done."""
     done = yield from enact_steps(services, decided, answer)
+    if answer is not None and done.late:
+        yield from answer_late_steps(services, scope, decided, answer, done)
     if any(map(is_request, decided.facts)):
         _audit(scope, done.decisions)
     events = Counter[str](decision.event for decision in done.decisions if decision.fact or decision.target)

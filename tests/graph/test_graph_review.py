@@ -267,6 +267,83 @@ def test_two_threads_that_ask_the_same_write_it_once(store, config, run_config):
     assert "meanwhile" in report["notes"]["review"]
 
 
+def work_off(store: Any, config: MemoryConfig) -> None:
+    """Another writer in another thread, who asks nobody, works off what waits in the thread."""
+    create_memory_graph(ScriptedChatModel(then="I see."), store=store, config=config).invoke(
+        say("I like green tea."), {"configurable": {"user_id": "alice", "thread_id": "other"}}
+    )
+
+
+@pytest.mark.parametrize(
+    ("answer", "statuses"),
+    [
+        (True, {HOME: "superseded", MOVE: "active"}),
+        (False, {HOME: "active", MOVE: "deleted"}),
+        ({"approve": []}, {HOME: "active", MOVE: "pending"}),
+    ],
+)
+@pytest.mark.parametrize("how", ["sync", "async"])
+async def test_an_answer_reaches_what_another_writer_left_pending(store, config, run_config, answer, statuses, how):
+    """It isn't lost because the turn was worked off meanwhile; the turn is recalled again, or never, as it says."""
+    graph = make(store, config, InMemorySaver())
+    graph.invoke(say(HOME), run_config())
+    graph.invoke(say(MOVE), run_config())
+    work_off(store, config)
+    assert facts(store) == {HOME: "active", MOVE: "pending", "I like green tea.": "active"}
+    resume = Command(resume=answer)
+    output = await graph.ainvoke(resume, run_config()) if how == "async" else graph.invoke(resume, run_config())
+    assert facts(store) == {**statuses, "I like green tea.": "active"}
+    (turn,) = [item for item in store.search(("memories",), filter={"role": "user"}) if item.value["text"] == MOVE]
+    assert ("review" in turn.value["metadata"]) == (answer is not True)
+    report = output["memory_report"]
+    assert "review" not in report["notes"]
+    assert {decision["review"] for decision in report["decisions"] if "review" in decision} == (
+        {"rejected"} if answer is False else set()
+    )
+
+
+def test_an_answer_reaches_no_other_fact_than_the_one_that_was_shown(store, config, run_config):
+    """The pending record says, or would retire, something else than what the person saw: the report says so."""
+    graph = make(store, config, InMemorySaver())
+    graph.invoke(say(HOME), run_config())
+    graph.invoke(say(MOVE), run_config())
+    work_off(store, config)
+    (left,) = store.search(("memories",), filter={"status": "pending"})
+    store.put(left.namespace, left.key, {**left.value, "text": "I live in Rome now."})
+    report = graph.invoke(Command(resume=True), run_config())["memory_report"]
+    assert (facts(store)["I live in Rome now."], facts(store)[HOME]) == ("pending", "active")
+    assert "meanwhile" in report["notes"]["review"]
+
+
+@pytest.mark.parametrize(("answer", "status"), [(True, "deleted"), (False, "active")])
+def test_an_answer_reaches_a_request_to_forget(store, config, run_config, answer, status):
+    """In whatever namespace; the request is settled with it."""
+    wanted: Any = lambda decision, target: decision.event == "DELETE"  # noqa: E731 - a policy
+    graph = make(store, config, InMemorySaver(), review=wanted)
+    number = "My phone number is 555 0199."
+    graph.invoke(say(number), run_config())
+    graph.invoke(say("Please forget my phone number."), run_config())
+    other = create_memory_graph(ScriptedChatModel(then="I see."), store=store, config=config, review=wanted)
+    other.invoke(say("I like tea."), {"configurable": {"user_id": "alice", "thread_id": "other"}})
+    assert "pending" in facts(store).values()
+    graph.invoke(Command(resume=answer), run_config())
+    assert facts(store)[number] == status
+    assert "pending" not in facts(store).values()
+
+
+def test_an_approval_that_comes_late_is_looked_at_again(store, config, run_config):
+    """What it would replace has changed since: it goes on waiting, and the report says what to do."""
+    graph = make(store, config, InMemorySaver())
+    graph.invoke(say(HOME), run_config())
+    graph.invoke(say(MOVE), run_config())
+    work_off(store, config)
+    (paris,) = [item for item in store.search(("memories",), filter={"role": "memory"}) if item.value["text"] == HOME]
+    store.put(paris.namespace, paris.key, {**paris.value, "text": "I live in Paris, France."})
+    report = graph.invoke(Command(resume=True), run_config())["memory_report"]
+    assert facts(store)[MOVE] == "pending"
+    assert any("approve again" in warning for warning in report["warnings"])
+
+
 @pytest.mark.parametrize("way", ["no checkpointer", "background"])
 def test_where_nobody_can_be_asked_it_waits_in_the_store(store, config, run_config, way):
     """Nothing is lost, and the owner answers later."""
