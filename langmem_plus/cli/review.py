@@ -117,7 +117,7 @@ class _Desk:
         if note.get("event") == "DELETE":
             return f"forget {targets or 'what is gone already'} ({note.get('reason')})"
         instead = f" in place of {targets}" if targets else ""
-        return f"{record.text!r}{instead} ({note.get('reason') or 'no reason given'})"
+        return f"{speaker_text(record).plain!r}{instead} ({note.get('reason') or 'no reason given'})"
 
     def _plain(self, record: MemoryRecord) -> dict[str, object]:
         contested = [each.to_value() for each in self.client.contested(record)]

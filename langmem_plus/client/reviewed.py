@@ -8,10 +8,12 @@ from langgraph.store.base import BaseStore
 
 from langmem_plus.client.listed import Records
 from langmem_plus.client.stored import check_id
+from langmem_plus.errors import InvalidValueError
 from langmem_plus.records import MemoryRecord, Scope
-from langmem_plus.remember.approve import approve_steps, pending_steps, reject_steps, targets_steps
+from langmem_plus.remember.approve import approve_steps, find_waiting, pending_steps, reject_steps, targets_steps
 from langmem_plus.remember.steps import Steps, arun_steps, run_steps
 from langmem_plus.services import Services
+from langmem_plus.shown import shown
 
 T = TypeVar("T")
 
@@ -40,25 +42,38 @@ class ReviewCalls:
         steps = pending_steps(self._services, _scope(user_id, space), everywhere=space is None)
         return Records(await self._areview(steps))
 
-    def contested(self, record: MemoryRecord) -> Records:
-        """The memories that a pending record would replace or forget, as they are now; what is gone is left out."""
-        return Records(self._review(targets_steps(self._services, Scope(record.user_id, record.space), record)))
+    def contested(self, record: MemoryRecord | str, *, user_id: str | None = None, space: str | None = None) -> Records:
+        """The memories that a pending record would replace or forget, as they are now, or what stands in their place;
+        what is gone is left out.
 
-    async def acontested(self, record: MemoryRecord) -> Records:
+        Args:
+            record: the record, or its id, or a beginning of it that no other has.
+            user_id: whose memory; needed with an id.
+            space: with an id, which part of it, and the user's ``global`` one; None for all.
+
+        Raises:
+            InvalidValueError: it is neither, or an id without its user.
+            NotFoundError: there is no such record, or several begin so.
+        """
+        return Records(self._review(_contested_steps(self._services, record, user_id, space)))
+
+    async def acontested(
+        self, record: MemoryRecord | str, *, user_id: str | None = None, space: str | None = None
+    ) -> Records:
         """The memories that a pending record would replace or forget, as `contested`."""
-        steps = targets_steps(self._services, Scope(record.user_id, record.space), record)
-        return Records(await self._areview(steps))
+        return Records(await self._areview(_contested_steps(self._services, record, user_id, space)))
 
     def approve(self, id: str, *, user_id: str, space: str | None = None, beside: bool = False) -> MemoryRecord:
-        """Let what waits come into force, and retire what it replaces, or forget what it asks to forget. Once more, it
-        changes nothing.
+        """Let what waits come into force, and retire what it replaces, or forget what it asks to forget. Where that was
+        replaced meanwhile, by something that wasn't said later, what stands there now is retired. Once more, it changes
+        nothing.
 
         Args:
             id: the pending record's id, or a beginning of it that no other has.
             user_id: whose memory.
             space: which part of it, and the user's ``global`` one; None for all.
-            beside: store the fact also where a memory that it would replace was edited, pinned, replaced or forgotten
-                since; that one stays as it is.
+            beside: store the fact also where a memory that it would replace was edited, pinned or forgotten since, or
+                replaced by what was said later; that one stays as it is.
 
         Returns:
             The record that is in force: where the same is known already, the known one, strengthened. Of a request to
@@ -66,8 +81,8 @@ class ReviewCalls:
 
         Raises:
             NotFoundError: there is no such record, or several begin so.
-            ConflictError: it was rejected, or a memory that it would retire has changed since; nothing was written,
-                and the message says what to do.
+            ConflictError: it never waited, it was rejected, or a memory that it would retire has changed since;
+                nothing was written, and the message says what to do.
         """
         scope = _scope(user_id, space)
         return self._review(approve_steps(self._services, scope, check_id(id), beside=beside, everywhere=space is None))
@@ -93,7 +108,7 @@ class ReviewCalls:
 
         Raises:
             NotFoundError: there is no such record, or several begin so.
-            ConflictError: it is in force already.
+            ConflictError: it is in force already, or never waited.
         """
         scope = _scope(user_id, space)
         return self._review(reject_steps(self._services, scope, check_id(id), everywhere=space is None))
@@ -112,3 +127,15 @@ class ReviewCalls:
 
 def _scope(user_id: str, space: str | None) -> Scope:
     return Scope(user_id, "default" if space is None else space)
+
+
+def _contested_steps(
+    services: Services, record: MemoryRecord | str, user_id: str | None, space: str | None
+) -> Steps[list[MemoryRecord]]:
+    if isinstance(record, str):
+        if user_id is None:
+            raise InvalidValueError(f"contested({shown(record)}) needs user_id: an id alone says not whose it is.")
+        record = yield from find_waiting(_scope(user_id, space), record, everywhere=space is None)
+    if not isinstance(record, MemoryRecord):
+        raise InvalidValueError(f"{shown(record)} is no pending record: pass one of `pending`, or its id.")
+    return (yield from targets_steps(services, Scope(record.user_id, record.space), record))

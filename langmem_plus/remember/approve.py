@@ -15,12 +15,12 @@ from langgraph.store.base import ListNamespacesOp, MatchCondition
 
 from langmem_plus.errors import NotFoundError
 from langmem_plus.records import MemoryRecord, Scope
-from langmem_plus.remember.case import find_heirs, open_case, rewrite_case
+from langmem_plus.remember.case import Case, find_heirs, open_case, rewrite_case
 from langmem_plus.remember.review import forgets, review_of, stands_for, targets_of
 from langmem_plus.remember.steps import Batch, Namespace, Steps, get_records, list_records
 from langmem_plus.services import Services
 from langmem_plus.shown import shown
-from langmem_plus.telemetry import audit
+from langmem_plus.telemetry import audit, count_fact
 
 _ACTIVE = {"role": "memory", "status": "active"}
 _EVERYWHERE = 1_000_000  # namespaces, more than any user has
@@ -43,6 +43,16 @@ def pending_steps(services: Services, scope: Scope, *, everywhere: bool = False)
         waiting = yield from list_records(namespace, {"status": "pending"})
         found += [record for record in waiting if record.expires_at is None or record.expires_at > services.clock()]
     return sorted(found, key=lambda record: (record.created_at, record.said_at, record.id))
+
+
+def find_waiting(scope: Scope, id: str, *, everywhere: bool = False) -> Steps[MemoryRecord]:
+    """The record that an answer by this id, or the beginning of it, is about.
+
+    Raises:
+        NotFoundError: there is no such record, or several begin so.
+    """
+    namespace, key = yield from _find(scope, id, everywhere=everywhere)
+    return (yield from get_records(namespace, [key]))[key]
 
 
 def targets_steps(services: Services, scope: Scope, record: MemoryRecord) -> Steps[list[MemoryRecord]]:
@@ -107,7 +117,7 @@ def approve_steps(
     case = yield from open_case(services, namespace, key)
     left = yield from rewrite_case(case, partial(case.approve, beside=beside))
     if case.changed:
-        audit("approve", by=by, user_id=scope.user_id, space=case.record.space, id=key)
+        _tell("approve", case, scope.user_id, by)
     return left
 
 
@@ -125,7 +135,7 @@ def reject_steps(
     case = yield from open_case(services, namespace, key)
     left = yield from rewrite_case(case, case.reject)
     if case.changed:
-        audit("reject", by=by, user_id=scope.user_id, space=case.record.space, id=key)
+        _tell("reject", case, scope.user_id, by)
     return left
 
 
@@ -139,5 +149,10 @@ def finish_steps(services: Services, namespace: Namespace, records: Sequence[Mem
         case = yield from open_case(services, namespace, record.id)
         yield from rewrite_case(case, partial(case.approve, beside=True))
         if case.changed:
-            audit("approve", by="file", user_id=record.user_id, space=record.space, id=record.id)
+            _tell("approve", case, record.user_id, "file")
     return len(found)
+
+
+def _tell(action: str, case: Case, user_id: str, by: str) -> None:
+    audit(action, by=by, user_id=user_id, space=case.record.space, id=case.record.id)
+    count_fact(case.done)

@@ -54,6 +54,7 @@ class Case:
         told: the ids of the namespace's summaries and archives.
         heirs: the ids of what stands in the place of what it would retire, or stood there.
         changed: whether the answer changed something.
+        done: what became of the fact then: added, updated, deleted, repeated or rejected.
     """
 
     services: Services
@@ -65,6 +66,7 @@ class Case:
     told: list[str] = field(default_factory=list)
     heirs: list[str] = field(default_factory=list)
     changed: bool = False
+    done: str = ""
 
     @property
     def keys(self) -> list[str]:
@@ -83,12 +85,13 @@ class Case:
         self.changed, now = True, self.services.clock()
         gone = self._retired(record, kept, current)
         if forgets(record):
-            left = retire(settled(record), now, CARRIED_OUT)
+            left, self.done = retire(settled(record), now, CARRIED_OUT), "deleted"
             retired = [retire(each, now, self._reason(record)) for each in gone]
             others = [*withheld(current, self.witnesses if gone else ()).values()]
             others += self._untold(current, gone)
             return left, [left, *retired, *others]
         left, own = self._in_force(record, gone, current)
+        self.done = "updated" if gone else "added" if left.id == record.id else "repeated"
         retired = [retire(settled(each), now, self._reason(record), left.id) for each in gone]
         decision = Decision(event="UPDATE", fact=Fact(text=left.text, source_id="", ordinal=0, metadata=left.metadata))
         summaries = self._summaries(current, lambda points: amend(points, [decision], [])) if gone else []
@@ -101,7 +104,7 @@ class Case:
             raise ConflictError(f"memory {record.id} is in force, so it can't be rejected: `forget` retires it.")
         if record.status != "pending":
             return _rejected(record), []
-        self.changed = True
+        self.changed, self.done = True, "rejected"
         left = retire(record, self.services.clock(), TURNED_DOWN)
         summaries = [] if forgets(record) else self._untold(current, [record])
         return left, [left, *self._noted(current, REJECTED), *summaries]

@@ -16,13 +16,14 @@ from __future__ import annotations
 from langmem_plus.telemetry.answers import injected_memories, measure_answer, uses_memory
 from langmem_plus.telemetry.audit import audit
 from langmem_plus.telemetry.content import content_of
-from langmem_plus.telemetry.exporting import instruments, watch, watch_store
+from langmem_plus.telemetry.exporting import count_fact, instruments, watch, watch_store
 from langmem_plus.telemetry.spans import Observed, here
 
 __all__ = [
     "Observed",
     "audit",
     "content_of",
+    "count_fact",
     "here",
     "injected_memories",
     "instruments",

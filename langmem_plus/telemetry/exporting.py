@@ -72,6 +72,13 @@ def instruments() -> Instruments | None:
     return _found
 
 
+def count_fact(event: str) -> None:
+    """Count what became of one fact outside of a stage: added, updated, deleted, repeated, rejected."""
+    found = instruments()
+    if found is not None:
+        found.add("langmem_plus.facts", 1, {"langmem_plus.event": event})
+
+
 def _loaded(name: str) -> Any:
     """A module that somebody else has imported; None also while that goes on: its list of names comes last."""
     module = sys.modules.get(name)

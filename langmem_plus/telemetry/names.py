@@ -46,7 +46,10 @@ COUNTERS = {
     "langmem_plus.recalls": ("{recall}", "Recalls, by whether memory was injected: the hit rate."),
     "langmem_plus.answers": ("{answer}", "Answers that got memories, by whether they used one."),
     "langmem_plus.turns": ("{turn}", "Messages of users that were stored; the measure for what a turn costs."),
-    "langmem_plus.facts": ("{fact}", "Facts, by what became of them; repeated is what deduplication saved."),
+    "langmem_plus.facts": (
+        "{fact}",
+        "Facts, by what became of them; repeated is what deduplication saved, and what waited counts again, answered.",
+    ),
     "langmem_plus.trims": (
         "{cut}",
         "What was cut: for a prompt's budget, by eviction, or as it is too old to keep.",

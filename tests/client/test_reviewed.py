@@ -69,6 +69,20 @@ def test_approve_and_reject_by_the_beginning_of_an_id(client):
         client.approve(None, user_id="ann")  # type: ignore[arg-type]
 
 
+async def test_what_would_be_replaced_is_found_by_the_id_too(client):
+    """As approve and reject take it; whose it is has to be said, and what is neither is told so."""
+    waiting = one(client)
+    for id in (waiting.id, waiting.id[:10]):
+        assert [record.text for record in client.contested(id, user_id="ann")] == ["I live in Paris."]
+        assert [record.text for record in await client.acontested(id, user_id="ann", space="default")]
+    for wrong, why in ((waiting.id, "needs user_id"), (None, "pass one of `pending`"), ([waiting], "or its id")):
+        with pytest.raises(InvalidValueError, match=why):
+            client.contested(wrong)
+    for user_id, id in (("ann", "nothing"), ("bob", waiting.id)):
+        with pytest.raises(NotFoundError, match="`pending` lists it"):
+            client.contested(id, user_id=user_id)
+
+
 async def test_the_async_twins_do_the_same(client):
     """Over the same core."""
     (waiting,) = await client.apending(user_id="ann", space="default")

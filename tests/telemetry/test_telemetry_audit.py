@@ -93,6 +93,30 @@ class TestClient:
         assert trail() == []
 
 
+class TestReview:
+    def test_an_answer_counts_what_became_of_the_fact(self, tmp_path, trail, told) -> None:
+        """Added, updated, repeated, deleted or rejected, as where nothing waits; the same again counts nothing."""
+        whose = {"user_id": "alice"}
+        with MemoryClient(tmp_path / "memories", config=PLAIN.replace(review="all")) as client:
+
+            def waiting(*texts: str) -> list[str]:
+                for text in texts:
+                    client.add(text, **whose)
+                ids = {record.text: record.id for record in client.pending(**whose)}
+                return [ids.get(text, "") for text in texts]
+
+            home, tea, again, boat = waiting("I live in Paris.", "I like tea.", "I like tea!", "I own a boat.")
+            for id in (home, tea, again, tea):
+                client.approve(id, **whose)
+            client.reject(boat, **whose)
+            waiting("I live in Lyon now.", "Forget that I like tea.")
+            for record in client.pending(**whose):
+                client.approve(record.id, **whose)
+        events = told.sums("langmem_plus.facts", "langmem_plus.event")
+        assert events == {"waiting": 6, "added": 2, "repeated": 1, "rejected": 1, "updated": 1, "deleted": 1}
+        assert [each["action"] for each in trail()].count("approve") == 5
+
+
 class TestTools:
     def test_a_model_is_named_as_who_did_it(self, client, trail) -> None:
         """By the tool's name."""
