@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import logging
-import uuid
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 
-from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage
+from langchain_core.messages import AnyMessage, HumanMessage
 
 from langmem_plus.client.explained import run_config
-from langmem_plus.client.said import Message, to_message
 from langmem_plus.client.told import Thread, thread_steps, to_messages, turn_number
-from langmem_plus.errors import InvalidValueError
 from langmem_plus.graph.memory import Continued
 from langmem_plus.messages import message_text
 from langmem_plus.records import Scope
 from langmem_plus.remember.record import event_id, make_turns, store_turns, user_turn
 from langmem_plus.remember.steps import Steps
 from langmem_plus.services import Services
-from langmem_plus.shown import shown
 
 logger = logging.getLogger(__name__)
 
@@ -32,30 +27,6 @@ class Asked:
     scope: Scope
     said: HumanMessage
     given: Continued | None = None
-
-
-Said = str | Message | Sequence[str | Mapping[str, Any]]
-
-
-def read_message(message: Said) -> HumanMessage:
-    """What the user says now, with an id.
-
-    Raises:
-        InvalidValueError: it isn't a message of the user's, or says nothing.
-    """
-    if isinstance(message, Sequence) and not isinstance(message, str | bytes):
-        if any(isinstance(part, BaseMessage) or (isinstance(part, Mapping) and "role" in part) for part in message):
-            raise InvalidValueError(
-                f"{shown(message)} is a list of messages: chat takes the one that is said now, and knows those before "
-                "it; `add` stores a conversation that was led elsewhere."
-            )
-        message = {"role": "user", "content": list(message)}
-    said = HumanMessage(message) if isinstance(message, str) else to_message(message)
-    if not isinstance(said, HumanMessage):
-        raise InvalidValueError(f"{shown(message)} isn't what a user says: give a text or a HumanMessage.")
-    if not message_text(said).strip():
-        raise InvalidValueError(f"{shown(message)} says nothing: give the user's words.")
-    return said if said.id else said.model_copy(update={"id": str(uuid.uuid4())})
 
 
 def continue_thread(thread: Thread, said: HumanMessage, services: Services) -> Continued:

@@ -14,8 +14,9 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.store.base import BaseStore
 
 from langmem_plus.client.apart import aapart, apart, astream_apart, stream_apart
-from langmem_plus.client.continued import Asked, Said, keep_steps, read_message, read_steps
+from langmem_plus.client.continued import Asked, keep_steps, read_steps
 from langmem_plus.client.explained import run_config
+from langmem_plus.client.said import Said, read_message
 from langmem_plus.client.told import Thread, check_limit, summary_message, thread_steps, to_messages
 from langmem_plus.errors import LangMemPlusError, ModelCallError, StoreError
 from langmem_plus.graph import Afterwards

@@ -12,6 +12,7 @@ from langgraph.store.base import BaseStore
 
 from langmem_plus import display
 from langmem_plus.client.apart import aapart, apart
+from langmem_plus.client.said import Said, read_message
 from langmem_plus.graph.halves import Graph, build_recall_graph
 from langmem_plus.records import MemoryHit, MemoryReport, Scope
 from langmem_plus.services import Services
@@ -43,29 +44,40 @@ class ExplainCalls:
     _services: Services
     _recall: Graph | None = None
 
-    def explain(self, query: str, *, user_id: str, space: str = "default", thread_id: str | None = None) -> Explanation:
+    def explain(
+        self, query: Said, *, user_id: str, space: str = "default", thread_id: str | None = None
+    ) -> Explanation:
         """What an agent would be told before it answers, and why: the whole of recall for one message.
 
         Args:
-            query: the user's message.
+            query: the user's message, as `chat` takes it: a text, a message, whose ``name`` says who asks, or parts.
             user_id: whose memory.
             space: which part of it.
             thread_id: the conversation in which it is said; its summary is part of what is told.
+
+        Raises:
+            InvalidValueError: the message isn't one of the user's, or says nothing.
         """
         config = run_config(Scope(user_id, space, thread_id=thread_id))
-        return _explanation(apart(lambda: self._recall_graph().invoke({"messages": [HumanMessage(query)]}, config)))
+        said = _said(query)
+        return _explanation(apart(lambda: self._recall_graph().invoke({"messages": [said]}, config)))
 
     async def aexplain(
-        self, query: str, *, user_id: str, space: str = "default", thread_id: str | None = None
+        self, query: Said, *, user_id: str, space: str = "default", thread_id: str | None = None
     ) -> Explanation:
         """What an agent would be told, as `explain`."""
         config = run_config(Scope(user_id, space, thread_id=thread_id))
-        return _explanation(await aapart(self._recall_graph().ainvoke({"messages": [HumanMessage(query)]}, config)))
+        said = _said(query)
+        return _explanation(await aapart(self._recall_graph().ainvoke({"messages": [said]}, config)))
 
     def _recall_graph(self) -> Graph:
         if self._recall is None:
             self._recall = build_recall_graph(self._services)
         return self._recall
+
+
+def _said(query: Said) -> HumanMessage:
+    return HumanMessage(query) if isinstance(query, str) else read_message(query)
 
 
 def run_config(scope: Scope) -> RunnableConfig:

@@ -24,7 +24,7 @@ from langmem_plus.client.listed import Hits, Records
 from langmem_plus.client.owner import OwnerCalls
 from langmem_plus.client.past import PastCalls
 from langmem_plus.client.reviewed import ReviewCalls
-from langmem_plus.client.said import Message, add_steps
+from langmem_plus.client.said import Message, add_steps, read_query
 from langmem_plus.client.stored import begins_with, chosen, everything, exact, gets, listing
 from langmem_plus.config import MemoryConfig
 from langmem_plus.errors import ConfigError
@@ -170,7 +170,7 @@ class MemoryClient(ArchiveCalls, ConversationCalls, ExplainCalls, ImportCalls, O
 
     def search(
         self,
-        query: str,
+        query: str | Message,
         *,
         user_id: str,
         space: str = "default",
@@ -181,7 +181,7 @@ class MemoryClient(ArchiveCalls, ConversationCalls, ExplainCalls, ImportCalls, O
         """The memories that answer a query, best first, from the space and the user's ``global`` one.
 
         Args:
-            query: a question, or words.
+            query: a question, or words; a message may have a ``name``: "my" is what that person said.
             user_id: whose memory.
             space: which part of it.
             thread_id: only what was said in this conversation, and archives of others.
@@ -196,11 +196,11 @@ class MemoryClient(ArchiveCalls, ConversationCalls, ExplainCalls, ImportCalls, O
         """
         scope, wanted = Scope(user_id, space, thread_id=thread_id), read_filter(filter)
         self._touch(scope)
-        return Hits(recall(_within(self._services, scope), scope, query, k=k, filter=wanted)[0])
+        return Hits(recall(_within(self._services, scope), scope, **read_query(query), k=k, filter=wanted)[0])
 
     async def asearch(
         self,
-        query: str,
+        query: str | Message,
         *,
         user_id: str,
         space: str = "default",
@@ -211,7 +211,7 @@ class MemoryClient(ArchiveCalls, ConversationCalls, ExplainCalls, ImportCalls, O
         """The memories that answer a query, as `search`."""
         scope, wanted = Scope(user_id, space, thread_id=thread_id), read_filter(filter)
         self._touch(scope)
-        return Hits((await arecall(_within(self._services, scope), scope, query, k=k, filter=wanted))[0])
+        return Hits((await arecall(_within(self._services, scope), scope, **read_query(query), k=k, filter=wanted))[0])
 
     def list(
         self,

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import datetime as dt
+import uuid
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypedDict
 
 from langchain_core.messages import AIMessage, BaseMessage, ChatMessage, HumanMessage
 
 from langmem_plus.client.thread import new_turns, read_thread
 from langmem_plus.errors import ConfigError, InvalidValueError
 from langmem_plus.labels import read_id
+from langmem_plus.messages import message_text, message_words
+from langmem_plus.recall.query import current_name
 from langmem_plus.records import MemoryRecord, Scope, parse_epoch, parse_time
 from langmem_plus.remember.record import store_turns
 from langmem_plus.remember.steps import Steps
@@ -18,6 +21,7 @@ from langmem_plus.services import Services
 from langmem_plus.shown import shown
 
 Message = BaseMessage | Mapping[str, Any]
+Said = str | Message | Sequence[str | Mapping[str, Any]]
 
 _SPEAKERS: dict[str, type[HumanMessage] | type[AIMessage]] = {
     "user": HumanMessage,
@@ -63,6 +67,46 @@ def to_message(item: Message) -> BaseMessage:
     if item.get("created_at") is not None:
         fields["additional_kwargs"] = {"created_at": _time(item["created_at"], item)}
     return _SPEAKERS[role](content, **fields) if role in _SPEAKERS else BaseMessage(content="", type=role)
+
+
+def read_message(message: Said) -> HumanMessage:
+    """What the user says now, with an id.
+
+    Raises:
+        InvalidValueError: it isn't a message of the user's, or says nothing.
+    """
+    if isinstance(message, Sequence) and not isinstance(message, str | bytes):
+        if any(isinstance(part, BaseMessage) or (isinstance(part, Mapping) and "role" in part) for part in message):
+            raise InvalidValueError(
+                f"{shown(message)} is a list of messages: chat takes the one that is said now, and knows those before "
+                "it; `add` stores a conversation that was led elsewhere."
+            )
+        message = {"role": "user", "content": list(message)}
+    said = HumanMessage(message) if isinstance(message, str) else to_message(message)
+    if not isinstance(said, HumanMessage):
+        raise InvalidValueError(f"{shown(message)} isn't what a user says: give a text or a HumanMessage.")
+    if not message_text(said).strip():
+        raise InvalidValueError(f"{shown(message)} says nothing: give the user's words.")
+    return said if said.id else said.model_copy(update={"id": str(uuid.uuid4())})
+
+
+class Query(TypedDict):
+    """The words to search by, and who asks, as `recall.recall` takes them."""
+
+    query: str
+    asker: str
+
+
+def read_query(query: str | Message) -> Query:
+    """What is asked, and the name of who asks, which a message may have.
+
+    Raises:
+        InvalidValueError: it isn't a message of the user's, or says nothing.
+    """
+    if not isinstance(query, BaseMessage | Mapping):
+        return {"query": query, "asker": ""}
+    said = read_message(query)
+    return {"query": message_words(said), "asker": current_name([said])}
 
 
 def _check_role(role: Any, item: object) -> str:

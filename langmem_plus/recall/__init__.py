@@ -68,6 +68,7 @@ def recall(
     k: int | None = None,
     messages: Sequence[BaseMessage] = (),
     filter: Filter | RecordFilter | None = None,
+    asker: str = "",
 ) -> tuple[list[MemoryHit], MemoryReport]:
     """The memories that answer a query, best first, and why each was chosen or dropped: retrieve, rerank, mmr. Somebody
     searches and looks at what is found, so more is let through than into a prompt.
@@ -80,11 +81,12 @@ def recall(
         messages: messages that the caller sees anyway; turns made of them are left out. Where the user's last one has a
             name, "my" means that person.
         filter: what they must meet, as `filters` says; it is exact, however rare what it asks for is.
+        asker: the name of whom "my" means, in place of that one's.
 
     Raises:
         InvalidValueError: the query is no text, k no number, or the filter can't be read; nothing was searched.
     """
-    chosen_by, k = read_filter(filter), check_k(k)
+    chosen_by, k, asker = read_filter(filter), check_k(k), asker or current_name(messages)
     if not _has_words(query):
         return [], NOTHING_ASKED.model_copy(deep=True)
     with _observed("search", services, scope, query) as found:
@@ -94,7 +96,7 @@ def recall(
             )
             done(report, hits)
         with _observed("rerank", services, scope) as done:
-            ranked, reranked = rerank_with(services, query, hits, least=SEARCHED, asker=current_name(messages))
+            ranked, reranked = rerank_with(services, query, hits, least=SEARCHED, asker=asker)
             done(reranked, ranked)
         with _observed("mmr", services, scope) as done:
             chosen, selected = select(ranked, services.config, k, documents_apart=False)
@@ -113,9 +115,10 @@ async def arecall(
     k: int | None = None,
     messages: Sequence[BaseMessage] = (),
     filter: Filter | RecordFilter | None = None,
+    asker: str = "",
 ) -> tuple[list[MemoryHit], MemoryReport]:
     """As `recall`."""
-    chosen_by, k = read_filter(filter), check_k(k)
+    chosen_by, k, asker = read_filter(filter), check_k(k), asker or current_name(messages)
     if not _has_words(query):
         return [], NOTHING_ASKED.model_copy(deep=True)
     with _observed("search", services, scope, query) as found:
@@ -125,7 +128,7 @@ async def arecall(
             )
             done(report, hits)
         with _observed("rerank", services, scope) as done:
-            ranked, reranked = await arerank_with(services, query, hits, least=SEARCHED, asker=current_name(messages))
+            ranked, reranked = await arerank_with(services, query, hits, least=SEARCHED, asker=asker)
             done(reranked, ranked)
         with _observed("mmr", services, scope) as done:
             chosen, selected = select(ranked, services.config, k, documents_apart=False)
