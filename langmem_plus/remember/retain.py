@@ -1,8 +1,9 @@
 """Let go of what is old: expired turns, and, after ``retention_days``, unpinned facts and turns, for good.
 
-What is old and in force is told by the archive of its conversation, or of the space where it has none, before it is
-erased; where that can't be written, it stays. A run takes the oldest, so many at a time. Pinned and manually saved
-records, summaries and archives in force, and turns that wait for extraction are never taken.
+What is old and in force, or was replaced, goes only when the archive of its conversation, or of the space where it has
+none, tells it, as that stands when it goes; what no archive tells stays. A run takes the oldest, so many at a time, in
+the space and in the user's global one. Pinned and manually saved records, summaries and archives in force, and what
+waits, for extraction or for its owner, are never taken.
 """
 
 from __future__ import annotations
@@ -19,11 +20,21 @@ from pydantic import ValidationError
 from langmem_plus.config import MemoryConfig
 from langmem_plus.erasure import Erasure, Held
 from langmem_plus.errors import ConfigError
-from langmem_plus.records import TURN_ROLES, MemoryRecord, MemoryReport, Scope
+from langmem_plus.records import (
+    FORGOTTEN,
+    GLOBAL_SPACE,
+    REVIEW,
+    TURN_ROLES,
+    MemoryRecord,
+    MemoryReport,
+    Scope,
+    archive_key,
+)
 from langmem_plus.remember.archive import archive_steps
 from langmem_plus.remember.removing import erase_chosen
-from langmem_plus.remember.review import is_withheld
+from langmem_plus.remember.review import is_turned_down, is_withheld, targets_of
 from langmem_plus.remember.steps import Steps, arun_steps, list_records, run_steps
+from langmem_plus.remember.telling import Telling, Told
 from langmem_plus.services import Services, Update, stage
 from langmem_plus.state import MemoryState
 from langmem_plus.telemetry import audit
@@ -47,17 +58,25 @@ def has_expired(record: MemoryRecord, now: dt.datetime) -> bool:
 
 def is_old(record: MemoryRecord, config: MemoryConfig, now: dt.datetime) -> bool:
     """Whether a record is older than ``retention_days``: a fact since it was last said or edited, a turn since it was
-    stored. A tombstone goes once it can't be brought back any more, too.
+    stored, a tombstone since it became one, which also goes no earlier than it can't be brought back any more.
     """
-    if config.retention_days is None or _is_kept(record) or record.role not in _ROLES:
+    if config.retention_days is None or _is_kept(record) or record.role not in _ROLES or _waits(record):
         return False
-    if record.status == "active" and (record.role not in ("memory", *TURN_ROLES) or record.extracted is False):
+    if record.status == "active" and record.role not in ("memory", *TURN_ROLES):
         return False
     limit = now - dt.timedelta(days=config.retention_days)
     if record.status == "deleted" and record.updated_at > now - dt.timedelta(hours=config.tombstone_hours):
         return False
-    is_fact = record.role == "memory" and record.status == "active"
-    return (record.updated_at if is_fact else record.created_at) <= limit
+    is_turn = record.role in TURN_ROLES and record.status == "active"
+    return (record.created_at if is_turn else record.updated_at) <= limit
+
+
+def _waits(record: MemoryRecord) -> bool:
+    """Whether a record waits for extraction, or for its owner's word."""
+    if record.role not in TURN_ROLES:
+        return record.status == "pending"
+    is_noted = bool(record.metadata.get(REVIEW)) and not is_turned_down(record)
+    return record.status == "active" and (record.extracted is False or is_noted)
 
 
 def _is_kept(record: MemoryRecord) -> bool:
@@ -66,26 +85,55 @@ def _is_kept(record: MemoryRecord) -> bool:
 
 @dataclass
 class _Batch:
-    """What a run takes: expired turns, what is old and in force, old tombstones; and how much is left for the next."""
+    """What a run takes: expired turns, what an archive has to tell first, what it needn't; how much is left for the
+    next, and how much stays because its owner forgot the archive that had read it.
+    """
 
     expired: list[MemoryRecord] = field(default_factory=list)
     old: list[MemoryRecord] = field(default_factory=list)
     retired: list[MemoryRecord] = field(default_factory=list)
     left: int = 0
+    untold: int = 0
 
 
 def choose(records: Sequence[MemoryRecord], config: MemoryConfig, now: dt.datetime) -> _Batch:
     """The oldest of what is to go, `_BATCH` at most; expired turns first."""
     expired = [record for record in records if has_expired(record, now)]
-    gone = {record.id for record in expired}
-    aged = [record for record in records if record.id not in gone and is_old(record, config, now)]
-    ranked = [*sorted(expired, key=_age), *sorted(aged, key=_age)]
-    taken, batch = ranked[:_BATCH], _Batch(left=max(len(ranked) - _BATCH, 0))
+    known = {record.id: record for record in records}
+    waited_for = {target for record in records if record.status == "pending" for target in targets_of(record)}
+    forgotten = [record for record in records if record.role == "archive" and record.status == "deleted"]
+    read = {id for archive in forgotten for id in archive.source_ids}
+    spared = {*waited_for, *(record.id for record in expired)}
+    # As long as there is anything that a forgotten archive had read, it keeps that out of later ones.
+    spared |= {archive.id for archive in forgotten if not known.keys().isdisjoint(archive.source_ids)}
+    aged = [record for record in records if record.id not in spared and is_old(record, config, now)]
+    silent = [record for record in aged if record.id in read and _is_to_be_told(record, known)]
+    gone, unheard = {record.id for record in expired}, {record.id for record in silent}
+    ranked = [*sorted(expired, key=_age), *sorted((r for r in aged if r.id not in unheard), key=_age)]
+    taken, batch = ranked[:_BATCH], _Batch(left=max(len(ranked) - _BATCH, 0), untold=len(silent))
     for record in taken:
-        is_told = record.status == "active" and not is_withheld(record)
+        is_told = _is_to_be_told(record, known)
         kind = batch.expired if record.id in gone else batch.old if is_told else batch.retired
         kind.append(record)
     return batch
+
+
+def _is_to_be_told(record: MemoryRecord, known: Mapping[str, MemoryRecord]) -> bool:
+    """Whether an archive has to tell it first: it is in force, or something else that its owner didn't forget is in
+    its place. What they asked to forget isn't told.
+    """
+    if record.role in TURN_ROLES:
+        return record.status == "active" and not is_withheld(record)
+    if record.role != "memory" or record.status not in ("active", "superseded"):
+        return False
+    seen = {record.id}
+    last: MemoryRecord | None = record
+    while last is not None and last.status == "superseded" and last.replaced_by not in seen:
+        seen.add(last.replaced_by or "")
+        last = known.get(last.replaced_by or "")
+    sources = [known[source] for source in record.source_ids if source in known]
+    is_hidden = record.status == "superseded" and any(source.metadata.get(FORGOTTEN) for source in sources)
+    return not is_hidden and (last is None or last.status != "deleted")
 
 
 def _age(record: MemoryRecord) -> tuple[dt.datetime, str]:
@@ -93,12 +141,24 @@ def _age(record: MemoryRecord) -> tuple[dt.datetime, str]:
 
 
 def retain_steps(services: Services, scope: Scope) -> Steps[MemoryReport]:
-    """Summarise and erase the oldest of what is to go. A namespace is looked through at most once an hour, as long as
-    nothing is left over.
+    """Archive and erase the oldest of what is to go, in the space and in the user's global one. Each is looked through
+    at most once an hour, as long as nothing is left over.
     """
+    report = MemoryReport()
+    for namespace in scope.namespaces:
+        space = scope.space if namespace == scope.namespace else GLOBAL_SPACE
+        found = yield from _retain(services, scope.model_copy(update={"space": space}))
+        for name, number in report.counts.items():
+            found.counts[name] = found.counts.get(name, 0) + number
+        report = report.merge(found)
+    return report
+
+
+def _retain(services: Services, scope: Scope) -> Steps[MemoryReport]:
     config, now, namespace = services.config, services.clock(), scope.namespace
     last = services.looked_through.get(namespace)
-    if not is_wanted(config) or (last is not None and now - last < _PAUSE):
+    # A clock that was ahead and was set back is no reason to wait until then.
+    if not is_wanted(config) or (last is not None and dt.timedelta(0) <= now - last < _PAUSE):
         return MemoryReport()
     records: list[MemoryRecord] = []
     for role in _ROLES:
@@ -106,28 +166,24 @@ def retain_steps(services: Services, scope: Scope) -> Steps[MemoryReport]:
     batch = choose(records, config, now)
     warnings: list[str] = []
     told = yield from _tell(services, scope, batch.old, warnings)
-    going = {record.id: record for record in (*batch.expired, *batch.retired, *told)}
-    removed = yield from _erase(services, scope, batch, going, warnings)
+    removed = yield from _erase(services, scope, batch, told, warnings)
+    if batch.untold:
+        warnings.append(f"{batch.untold} old records stay, because no archive tells them")
     if not batch.left:
         services.looked_through[namespace] = now
-    kept = len(batch.old) - len(told)
-    counts = {"retired": removed, "retain_left": batch.left + kept}
+    counts = {"retired": removed, "retain_left": batch.left + len(batch.old) - len(told) + batch.untold}
     return MemoryReport(counts={name: n for name, n in counts.items() if n or name == "retired"}, warnings=warnings)
 
 
 def _tell(
     services: Services, scope: Scope, old: Sequence[MemoryRecord], warnings: list[str]
 ) -> Steps[list[MemoryRecord]]:
-    """Have archives tell what is old, a conversation at a time; gives what is told."""
-    groups: dict[str | None, list[MemoryRecord]] = {}
-    for record in old:
-        groups.setdefault(record.thread_id, []).append(record)
+    """Have archives tell what is old, a conversation at a time; gives what may go, if they do."""
     told: list[MemoryRecord] = []
-    for thread_id, group in groups.items():
-        facts = [record for record in group if record.role == "memory" or thread_id is None]
+    for thread_id, group in _by_thread(old).items():
         own = scope.model_copy(update={"thread_id": thread_id})
         try:
-            done = yield from archive_steps(services, own, extra=facts)
+            done = yield from archive_steps(services, own, extra=group)
         except ConfigError:
             raise
         except Exception as error:
@@ -141,18 +197,32 @@ def _tell(
     return told
 
 
+def _by_thread(records: Sequence[MemoryRecord]) -> dict[str | None, list[MemoryRecord]]:
+    groups: dict[str | None, list[MemoryRecord]] = {}
+    for record in records:
+        groups.setdefault(record.thread_id, []).append(record)
+    return groups
+
+
 class _NothingGoesError(Exception):
     """Nothing is to be erased, so nothing is touched."""
 
 
 def _erase(
-    services: Services, scope: Scope, batch: _Batch, going: Mapping[str, MemoryRecord], warnings: list[str]
+    services: Services, scope: Scope, batch: _Batch, told: Sequence[MemoryRecord], warnings: list[str]
 ) -> Steps[int]:
-    """Erase what is still to go; gives how many records went. A store may hide expired turns, which go as well."""
+    """Erase what is still to go, and is told where it has to be; gives how many records went. A store may hide expired
+    turns, which go as well.
+    """
     config, now = services.config, services.clock()
+    going = {record.id: record for record in (*batch.expired, *batch.retired, *told)}
+    untold: set[str] = set()
 
     def choose_again(held: Held) -> Erasure:
         found = _still(held, going, config, now)
+        untold.clear()
+        untold.update(_find_untold(held, [record for record in told if record.id in found], scope))
+        found -= untold
         hidden = _hidden(held, going, now) if config.turn_ttl_days is not None else []
         room = max(_BATCH - len(going), 0)
         batch.left += max(len(hidden) - room, 0)
@@ -170,9 +240,21 @@ def _erase(
         else:
             removed = sum(receipt.removed.get(role, 0) for role in _ROLES)
             audit("retain", by="retention", user_id=scope.user_id, space=scope.space, records=removed)
-    if removed < len(going):
-        warnings.append(f"{len(going) - removed} old records stay: they changed meanwhile, or can't be erased")
+    batch.untold += len(untold)
+    if removed + len(untold) < len(going):
+        stay = len(going) - removed - len(untold)
+        warnings.append(f"{stay} old records stay: they changed meanwhile, or can't be erased")
     return removed
+
+
+def _find_untold(held: Held, told: Sequence[MemoryRecord], scope: Scope) -> set[str]:
+    """The ids of what the archives that stand now don't tell."""
+    archives = {key: _read(value) for key, value in held if value.get("role") == "archive"}
+    untold: set[str] = set()
+    for thread_id, group in _by_thread(told).items():
+        archive = archives.get(archive_key(scope.model_copy(update={"thread_id": thread_id})))
+        untold.update(record.id for record in Telling(Told.by(archive), group).untold())
+    return untold
 
 
 def _still(held: Held, going: Mapping[str, MemoryRecord], config: MemoryConfig, now: dt.datetime) -> set[str]:
