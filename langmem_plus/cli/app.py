@@ -258,6 +258,8 @@ for command in (
     owner.forget,
     owner.undelete,
     owner.archive,
+    owner.clear,
+    owner.restore_conversation,
     owner.erase,
     owner.export,
     owner.restore,

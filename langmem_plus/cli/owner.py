@@ -1,4 +1,4 @@
-"""The commands by which an owner decides: pin, unpin, forget, undelete, archive, erase, export, restore."""
+"""The commands by which an owner decides: pin, unpin, forget, undelete, archive, clear, erase, export, restore."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from langmem_plus.erasure import EraseReceipt
 from langmem_plus.records import MemoryRecord, Scope
 
 IdArgument = Annotated[str, typer.Argument(metavar="ID", help="The record's id, or the beginning of it.")]
+ThreadArgument = Annotated[str, typer.Argument(metavar="THREAD", help="The conversation.")]
 
 
 def pin(
@@ -143,7 +144,7 @@ def restore(
 
 
 def archive(
-    thread: Annotated[str, typer.Argument(metavar="THREAD", help="The conversation.")],
+    thread: ThreadArgument,
     user: UserOption,
     space: SpaceOption = "default",
     path: PathOption = None,
@@ -160,6 +161,44 @@ def archive(
         print_json(record.to_value())
     else:
         console.print(record_sheet(record))
+
+
+def clear(
+    thread: ThreadArgument,
+    user: UserOption,
+    space: SpaceOption = "default",
+    path: PathOption = None,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Delete softly what was said in a conversation; what is known from it stays, and so does its archive."""
+    with open_reader(path, check_model(read_config(config)), Scope(user, space), as_json) as client:
+        number = client.clear_conversation(thread, user_id=user, space=space)
+    _tell_number("cleared", number, thread, as_json)
+
+
+def restore_conversation(
+    thread: ThreadArgument,
+    user: UserOption,
+    space: SpaceOption = "default",
+    path: PathOption = None,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Bring back what `clear` deleted of a conversation, within tombstone_hours."""
+    with open_reader(path, read_config(config), Scope(user, space), as_json) as client:
+        number = client.restore_conversation(thread, user_id=user, space=space)
+    _tell_number("restored", number, thread, as_json)
+
+
+def _tell_number(done: str, number: int, thread: str, as_json: bool) -> None:
+    """Say how many records were changed; none is exit code 1."""
+    if as_json:
+        print_json({done: number})
+    else:
+        what = "1 record" if number == 1 else f"{number or 'no'} records"
+        console.print(f"{what} of the conversation {one_line(thread)!r} {done}")
+    raise typer.Exit(0 if number else 1)
 
 
 def undelete(

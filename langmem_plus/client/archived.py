@@ -11,7 +11,7 @@ from langmem_plus.labels import read_id
 from langmem_plus.records import MemoryRecord, Scope
 from langmem_plus.remember.archive import Archiving, archive_steps
 from langmem_plus.remember.steps import Steps, arun_steps, run_steps
-from langmem_plus.remember.undelete import restore_steps, undelete_steps
+from langmem_plus.remember.undelete import check_thread, restore_steps, undelete_steps
 from langmem_plus.services import Services
 from langmem_plus.telemetry import audit
 
@@ -38,12 +38,15 @@ class ArchiveCalls:
 
         Returns:
             The archive; None where nothing was said that is worth one.
+
+        Raises:
+            NotFoundError: there is no such conversation.
         """
-        return self._archived(self._take(archive_steps(self._services, _scope(user_id, space, thread_id))))
+        return self._archived(self._take(_archive(self._services, _scope(user_id, space, thread_id))))
 
     async def aarchive(self, thread_id: str, *, user_id: str, space: str = "default") -> MemoryRecord | None:
         """Archive a conversation, as `archive`."""
-        return self._archived(await self._atake(archive_steps(self._services, _scope(user_id, space, thread_id))))
+        return self._archived(await self._atake(_archive(self._services, _scope(user_id, space, thread_id))))
 
     def undelete(self, id: str, *, user_id: str, space: str = "default") -> MemoryRecord:
         """Bring back a record that was deleted softly at most ``tombstone_hours`` ago, by `forget`, a tool or eviction.
@@ -80,7 +83,10 @@ class ArchiveCalls:
             space: which part of it.
 
         Returns:
-            How many records are back: the messages, and the summary where there was one.
+            How many records are back: the messages, and the summary where there was one; 0 where nothing was cleared.
+
+        Raises:
+            NotFoundError: there is no such conversation, or it was cleared too long ago.
         """
         return len(self._take(restore_steps(self._services, Scope(user_id, space), thread_id)))
 
@@ -99,6 +105,13 @@ class ArchiveCalls:
 
     async def _atake(self, steps: Steps[T]) -> T:
         return await arun_steps(steps, self._services, self.store)
+
+
+def _archive(services: Services, scope: Scope) -> Steps[Archiving]:
+    done = yield from archive_steps(services, scope)
+    if done.record is None and scope.thread_id is not None:
+        yield from check_thread(scope, scope.thread_id)
+    return done
 
 
 def _scope(user_id: str, space: str, thread_id: str) -> Scope:

@@ -6,7 +6,7 @@ import datetime as dt
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from langgraph.store.base import PutOp
+from langgraph.store.base import PutOp, SearchOp
 
 from langmem_plus.errors import ConflictError, NotFoundError
 from langmem_plus.labels import read_id
@@ -17,7 +17,7 @@ from langmem_plus.remember.review import CARRIED_OUT, review_of
 from langmem_plus.remember.rewrite import rewrite
 from langmem_plus.remember.rules import replaces
 from langmem_plus.remember.simhash import near_duplicate
-from langmem_plus.remember.steps import Namespace, Steps, get_records, list_records, put
+from langmem_plus.remember.steps import Batch, Namespace, Steps, get_records, list_records, put
 from langmem_plus.remember.tombstones import CLEARED, EMPTIED, is_set_aside, list_returning
 from langmem_plus.remember.traces import exchange_of
 from langmem_plus.services import Services
@@ -164,7 +164,12 @@ def _withheld(namespace: Namespace, record: MemoryRecord) -> Steps[list[str]]:
 
 
 def restore_steps(services: Services, scope: Scope, thread_id: str) -> Steps[list[MemoryRecord]]:
-    """Bring back what was cleared of a conversation, within ``tombstone_hours``; gives the records."""
+    """Bring back what was cleared of a conversation, within ``tombstone_hours``; gives the records, none where nothing
+    of it was cleared.
+
+    Raises:
+        NotFoundError: there is no such conversation, or it was cleared too long ago.
+    """
     thread_id, namespace = read_id("thread_id", thread_id), scope.namespace
     gone: list[MemoryRecord] = []
     for role in (*TURN_ROLES, "summary", "archive"):
@@ -179,5 +184,34 @@ def restore_steps(services: Services, scope: Scope, thread_id: str) -> Steps[lis
         return [put(namespace, each) for each in restored]
 
     yield from rewrite(namespace, [record.id for record in gone], change)
+    if not restored:
+        yield from _check_restorable(services, scope, thread_id, gone)
     audit("restore", user_id=scope.user_id, space=scope.space, thread_id=thread_id, records=len(restored))
     return restored
+
+
+def _check_restorable(services: Services, scope: Scope, thread_id: str, gone: Sequence[MemoryRecord]) -> Steps[None]:
+    """Say why nothing of a conversation came back, unless nothing of it was cleared."""
+    yield from check_thread(scope, thread_id)
+    times = [each.updated_at for each in gone if each.metadata.get("reason") == CLEARED]
+    if times:
+        raise NotFoundError(
+            f"the conversation {shown(thread_id)} was cleared at {max(times):%Y-%m-%d %H:%M} UTC; what was said in it "
+            f"can be brought back for {services.config.tombstone_hours:g} hours (tombstone_hours)."
+        )
+
+
+def check_thread(scope: Scope, thread_id: str) -> Steps[None]:
+    """See that something was said in a conversation, cleared or not.
+
+    Raises:
+        NotFoundError: nothing ever was.
+    """
+    for role in (*TURN_ROLES, "summary", "archive"):
+        (page,) = yield Batch([SearchOp(scope.namespace, filter={"role": role, "thread_id": thread_id}, limit=1)])
+        if page:
+            return
+    raise NotFoundError(
+        f"there is no conversation {shown(thread_id)} of {scope.user_id!r} in the space {scope.space!r}: check the "
+        "thread_id, the user and the space."
+    )

@@ -77,6 +77,21 @@ def test_erase_more(run):
     assert facts(run) == {}
 
 
+def test_clear_and_restore_conversation(run):
+    """What was said goes and comes back; a conversation that isn't there is told."""
+    code, out, _ = run("clear", "t", "-u", "alice")
+    assert (code, out.strip()) == (0, "1 record of the conversation 't' cleared")
+    assert len(facts(run)) == 2
+    assert run("clear", "t", "-u", "alice")[0] == 1
+    assert json.loads(run("restore-conversation", "t", "-u", "alice", "--json")[1]) == {"restored": 1}
+    code, out, _ = run("restore-conversation", "t", "-u", "alice")
+    assert (code, out.strip()) == (1, "no records of the conversation 't' restored")
+    for command in ("restore-conversation", "archive"):
+        code, _, err = run(command, "nope", "-u", "alice")
+        assert code == 1
+        assert "there is no conversation 'nope'" in " ".join(err.split())
+
+
 def test_export_and_restore(run, tmp_path):
     """An archive of a user is taken in elsewhere; another's is refused."""
     assert run("export", "alice.zip", "-u", "alice")[0] == 0

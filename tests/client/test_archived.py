@@ -9,6 +9,7 @@ import pytest
 from langgraph.store.memory import InMemoryStore
 
 from langmem_plus import MemoryClient, MemoryConfig
+from langmem_plus.errors import NotFoundError
 from langmem_plus.testing import ScriptedChatModel
 
 CONFIG = MemoryConfig(embeddings="none", rerank_bits="none", background=False, sync_interval=0)
@@ -49,7 +50,12 @@ def test_a_conversation_that_has_ended_is_found_in_others(make: Any, caplog: pyt
         same = client.chat("What did we discuss about Kyoto?", user_id="ann", thread_id="trip")
         assert "# Earlier conversations" not in same.context
         assert "Kyoto" not in client.chat("What did we discuss about Kyoto?", user_id="bob").context
-        assert client.archive("nothing", user_id="ann") is None
+        client.add("Thanks!", user_id="ann", thread_id="small talk")
+        assert client.archive("small talk", user_id="ann") is None
+        with pytest.raises(NotFoundError, match="there is no conversation 'nothing' of 'ann'"):
+            client.archive("nothing", user_id="ann")
+        with pytest.raises(NotFoundError, match="there is no conversation"):
+            client.archive("trip", user_id="bob")
 
 
 @pytest.mark.parametrize("archives", [False, True])

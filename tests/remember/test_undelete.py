@@ -113,7 +113,18 @@ def test_a_cleared_conversation_comes_back(client: MemoryClient, clock: Clock) -
     assert client.restore_conversation("t", user_id="ann") == 0
     client.clear_conversation("t", user_id="ann")
     clock.now += dt.timedelta(hours=25)
-    assert client.restore_conversation("t", user_id="ann") == 0
+    with pytest.raises(NotFoundError, match=r"was cleared at 2026-05-01 12:00 UTC; .* 24 hours"):
+        client.restore_conversation("t", user_id="ann")
+
+
+@pytest.mark.parametrize(
+    ("thread", "user", "space"), [("nope", "ann", "default"), ("t", "bob", "default"), ("t", "ann", "x")]
+)
+async def test_what_is_no_conversation_is_told(client: MemoryClient, thread: str, user: str, space: str) -> None:
+    """Of that user, in that space; one of which nothing was cleared is there, and stays."""
+    with pytest.raises(NotFoundError, match="there is no conversation"):
+        await client.arestore_conversation(thread, user_id=user, space=space)
+    assert await client.arestore_conversation("t", user_id="ann") == 0
 
 
 # What was forgotten meanwhile.
