@@ -30,6 +30,8 @@ def own_first(question: str, candidates: Candidates, asker: str, compared: Compa
 
     What another one says of oneself ("I live in Bonn") comes after all the asker's words that are about as near; what
     may be about the asker as well ("Ann's flight leaves at nine", "the key is under the mat") after the best of them.
+    Words alone don't tell that "I moved" answers "where do I live?": without bits, the former comes after the asker's
+    best words, too.
 
     Args:
         question: the words to rank by.
@@ -44,18 +46,24 @@ def own_first(question: str, candidates: Candidates, asker: str, compared: Compa
     near = nearness(question, candidates, compared)
     lifted = np.where(mine, np.maximum(total, LEAST), total)
     theirs, as_near = lifted[mine][:, None], near[mine][:, None] >= AS_NEAR * near
+    others = about_others(question, candidates, asker)
+    if compared is None:
+        as_near[lifted[mine].argmax()] |= others & ~as_near.any(axis=0)
     least, best = np.where(as_near, theirs, np.inf).min(axis=0), np.where(as_near, theirs, -np.inf).max(axis=0)
-    bound = BELOW * np.where(about_others(question, candidates, asker), least, best)
+    bound = BELOW * np.where(others, least, best)
     lowered: Floats = np.where(candidates.stated & ~mine & as_near.any(axis=0), np.minimum(lifted, bound), lifted)
     return lowered
 
 
 def is_own(question: str, candidates: Candidates, asker: str) -> bool:
-    """Whether a question is about who asks it and no other speaker: "where do I live?", but not "did I meet Bob?"."""
-    if not asker or not read(question).own:
+    """Whether a question is about who asks it, one of the speakers, and no other: "where do I live?", but not "did I
+    meet Bob?".
+    """
+    key = key_of(asker)
+    if not key or not read(question).own or all(key_of(name) != key for name in candidates.names):
         return False
     asked = set(words(question)) - set(words(asker))
-    return all(asked.isdisjoint(words(name)) for name in set(candidates.names) if key_of(name) != key_of(asker))
+    return all(asked.isdisjoint(words(name)) for name in set(candidates.names) if key_of(name) != key)
 
 
 def about_others(question: str, candidates: Candidates, asker: str) -> Flags:

@@ -61,6 +61,23 @@ def test_other_words_for_the_same(hit: MakeHit) -> None:
     assert order[1] > order[0] > order[2]
 
 
+def test_other_words_of_another_language(hit: MakeHit) -> None:
+    """Where words alone tell, what others say of themselves still comes behind the asker's best words."""
+    hits = [said(hit, "Ann", "Ich wohne in Lyon."), said(hit, "", "Ich wohne in Oslo.")]
+    hits += [said(hit, "Bob", "Ich bin nach Bonn gezogen."), said(hit, "Eve", "Die Post ist in Ulm.")]
+    for encoder in (None, local_token_encoder()):
+        order = judge("Wo wohne ich?", hits, NOW, encoder, 9, "Bob").order
+        assert order.argmax() == 2
+
+
+def test_a_stranger_is_no_speaker(hit: MakeHit) -> None:
+    """Who said nothing under that name may be anybody: nothing is theirs, and nothing is others'."""
+    hits = [said(hit, "Ann", "I live in Lyon."), said(hit, "Bob", "I live in Bonn.")]
+    candidates = make_candidates(hits)
+    assert not is_own("where do I live?", candidates, "Eve")
+    assert not about_others("where do I live?", candidates, "Eve").any()
+
+
 def test_what_may_be_about_the_asker_comes_behind_the_best(hit: MakeHit) -> None:
     """What others say of the asker, or of nobody, isn't behind all that the asker said."""
     hits = [said(hit, "Ann", "My flight is with my aunt."), said(hit, "Ann", "My flight.")]
