@@ -76,23 +76,29 @@ def _is_taken(line: str, text: set[str]) -> bool:
 
 @dataclass(frozen=True)
 class _Line:
-    """A line as it is compared: what it says, who is named before a colon, its search tokens, whether it denies."""
+    """A line as it is compared: what it says, who is named before a colon, its search tokens, those of its numbers and
+    of the name, and whether it denies.
+    """
 
     said: str
     name: str
     content: frozenset[str]
+    details: frozenset[str]
     denies: bool
 
     @classmethod
     def of(cls, text: str) -> _Line:
         named = _NAMED.match(text)
         denies = not NEGATIONS.isdisjoint(words(text))
-        return cls(_plain(text), named[1].casefold() if named else "", frozenset(tokens(text)), denies)
+        name, content = named[1].casefold() if named else "", frozenset(tokens(text))
+        details = {*tokens(name), *(each for each in content if _DIGIT.search(each))}
+        return cls(_plain(text), name, content, frozenset(details), denies)
 
     @classmethod
-    def read(cls, line: str) -> _Line:
-        """A line of an archive, without its mark."""
-        return cls.of(_UNTIL.sub("", unmarked(line.strip())))
+    def read(cls, line: str) -> list[_Line]:
+        """A line of an archive, without its mark; with it, too, because people may be called like a mark."""
+        plain = _UNTIL.sub("", line.strip())
+        return [cls.of(text) for text in unique([unmarked(plain), plain])]
 
     def says(self, other: _Line) -> bool:
         """Whether it says another line word for word, of the same one; few words are only found as a whole."""
@@ -113,8 +119,7 @@ class _Line:
         wanted = other.content
         if len(wanted) < 2 or self.denies != other.denies or self.name not in ("", other.name):
             return False
-        details = {each for each in (*wanted, *tokens(other.name)) if _DIGIT.search(each) or each in tokens(other.name)}
-        return details <= self.content and len(wanted & self.content) >= _ENOUGH * len(wanted)
+        return other.details <= self.content and len(wanted & self.content) >= _ENOUGH * len(wanted)
 
 
 class Told:
@@ -132,7 +137,7 @@ class Told:
 
     def add(self, line: str) -> None:
         """Take in one more line."""
-        self._lines.append(_Line.read(line))
+        self._lines += _Line.read(line)
 
     def has(self, statement: str) -> bool:
         """Whether a line says a statement, word for word and of the one who said it."""
@@ -210,9 +215,11 @@ class Telling:
         said = [*map(_shown, self.facts), *(line for turn in self.turns for line in turn_lines(turn))]
         wanted = [_Line.of(line.removesuffix(_CUT)) for line in said]
 
+        def is_wanted(told: _Line) -> bool:
+            return any(told.says(each) or told.holds(each) for each in wanted)
+
         def left(lines: Sequence[str]) -> tuple[str, ...]:
-            read = [(line, _Line.read(line)) for line in lines]
-            return tuple(line for line, told in read if any(told.says(each) or told.holds(each) for each in wanted))
+            return tuple(line for line in lines if any(map(is_wanted, _Line.read(line))))
 
         return Gist(left(gist.told), decisions=left(gist.decisions), questions=left(gist.questions))
 
