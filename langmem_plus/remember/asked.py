@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 _POLITE = (
-    r"(?:please |pls |(?:can|could|will|would) you (?:please )?|also |and |bitte |por favor,? |s['’]il te "
-    r"plaît,? |请|麻烦|帮我)*"
+    r"(?:please |pls |(?:can|could|will|would) you (?:please )?|also |and |bitte |und |auch |por favor,? |y |et |"
+    r"s['’]il (?:te|vous) pla[iî]t,? |请|麻烦|帮我|[¿¡])*"
 )
 # "Remember that …": what follows is to be kept.
 ASKED = re.compile(
@@ -71,13 +71,40 @@ _FACT = (
     r"(?:the fact )?that(?= (?:I|I['’]\w+|we|we['’]\w+|my|our|the|an?|it|it['’]s|he|she|they|there|(?-i:[A-Z]\w*))\b)"
 )
 _OWN = r"(?=(?:my|our|I|I['’]\w+|we|where I|where we|how old I|(?:what|who|when) (?:my|our))\b)"
+_ASK_GERMAN = r"(?:(?:kannst|könntest|würdest|magst) du|(?:können|könnten|würden) Sie)"
+_GERMAN_FORGET = (
+    rf"(?:vergiss|lösche?|vergessen Sie|löschen Sie|"
+    rf"{_ASK_GERMAN} (?:bitte |wieder )*(?:vergessen|löschen)(?=,? (?:dass|wo|wie)\b))"
+)
+_FRENCH_FORGET = (
+    r"(?:oublie|oubliez|efface|effacez|supprime|supprimez|(?:peux-tu|pouvez-vous|pourrais-tu|pourriez-vous|"
+    r"tu peux|vous pouvez|veuillez|merci d['’]|merci de)\s?(?:bien )?(?:oublier|effacer|supprimer))"
+)
+_SPANISH_FORGET = (
+    r"(?:olvida|olvídate de|borra|elimina|(?:(?:me )?puedes?|podrías?|quiero que) (?:por favor )?(?:olvidar|borrar|"
+    r"eliminar|olvidarte de|olvides|borres|elimines)|(?<=por favor )(?:olvide|borre|elimine)|"
+    r"(?<=por favor, )(?:olvide|borre|elimine))"
+)
+_CHINESE_FORGET = r"(?:[你您](?:能不能|可不可以|能|可以)?|能不能|可不可以|能|可以)(?:请|帮我)?(?:忘记|忘掉|删除|删掉)"
 # "Forget that …", "forget what I said about …", "forget my …": what follows is to be forgotten.
 FORGET = re.compile(
-    rf"{_POLITE}(?:{_FORGET}|{_ERASE})(?: about)? ?(?:{_SAID}|{_FACT}|{_OWN}|:)\s*|"
-    r"(?:vergiss|lösche)(?: bitte)?,?\s+(?!nicht\b)(?:dass\s+|was ich (?:dir )?(?:über|von)\s+|(?=mein|unser|ich))|"
-    r"(?:oublie|oubliez|efface)\s+(?:que\s+|qu['’]|ce que j['’]ai dit (?:sur|de)\s+|(?=mon|ma|mes|notre))|"
-    r"(?:olvida|borra)\s+(?:que\s+|lo que (?:dije|te dije) (?:sobre|de)\s+|(?=mi|mis|nuestr))|"
-    r"(?:请)?(?:忘记|忘掉|忘了|删除)(?:我说过的|关于)?(?=我|\w)",
+    rf"{_POLITE}(?:(?:{_FORGET}|{_ERASE})(?: about)? ?(?:{_SAID}|{_FACT}|{_OWN}|:)\s*|"
+    rf"{_GERMAN_FORGET}(?: (?:bitte|wieder|auch))*,?\s+(?!nicht\b)(?:dass\s+|was ich (?:dir )?(?:über|von)\s+|"
+    r"(?=mein|unser|ich|wo (?:ich|wir)|wie (?:alt )?ich))|"
+    rf"{_FRENCH_FORGET}\s+(?:que\s+|(?=où j)|(?=quel âge j)|(?=comment je)|qu['’]|ce que j['’]ai dit (?:sur|de)\s+|"
+    r"(?=mon|ma|mes|notre|nos))|"
+    rf"{_SPANISH_FORGET}\s+(?:(?:de )?que\s+|lo que (?:dije|te dije) (?:sobre|de)\s+|(?:de )?(?=mi|mis|nuestr|dónde|"
+    r"cuántos años|cómo me))|"
+    rf"{_CHINESE_FORGET}(?:我说过的|关于)?(?=我|\w)|(?:请)?(?:忘记|忘掉|忘了|删除)(?:我说过的|关于)?(?=我|\w))",
+    re.IGNORECASE,
+)
+# "Kannst du meine Telefonnummer vergessen?", 把我的电话号码忘掉: the verb comes last.
+FORGET_LAST = re.compile(
+    rf"{_POLITE}(?:{_ASK_GERMAN} |(?<=bitte ))(?:bitte )?"
+    r"(?P<what>(?:mein|unser)\w{0,2} (?:(?!nicht\b|nie\b)[\w-]+ ){1,6}?)"
+    r"(?:bitte |wieder )*(?:vergessen|löschen)(?: bitte)?\W*$|"
+    r"(?:请|麻烦|帮我|[你您]|能不能|能|可以|可不可以)*把(?P<chinese>我[^，。,]{1,30}?)给?"
+    r"(?:忘掉|忘了|忘记|删掉|删除|删了)[吧吗]?\W*$",
     re.IGNORECASE,
 )
 ALL = re.compile(

@@ -116,7 +116,8 @@ FRENCH: tuple[Announcement, ...] = (
     (
         "fact",
         4,
-        r"(?:mon|ma|mes|notre|nos) (?!question|problème)[\w-]+ (?:s['’]appelle(?:nt)?|est|sont|a|habite|travaille)\b",
+        r"(?:mon|ma|mes|notre|nos) (?!question|problème)[\w-]+(?: d(?:e |['’])[\w-]+)? "
+        r"(?:s['’]appelle(?:nt)?|est|sont|a|habite|travaille)\b",
     ),
 )
 SPANISH: tuple[Announcement, ...] = (
@@ -155,7 +156,8 @@ SPANISH: tuple[Announcement, ...] = (
     (
         "fact",
         4,
-        r"(?:mi|mis|nuestr[oa]s?) (?!pregunta|problema|duda)[\w-]+ (?:se llaman?|es|son|está|vive|trabaja|tiene)\b",
+        r"(?:mi|mis|nuestr[oa]s?) (?!pregunta|problema|duda)[\w-]+(?: de [\w-]+| electrónico)? "
+        r"(?:se llaman?|es|son|está|vive|trabaja|tiene)\b",
     ),
 )
 CHINESE: tuple[Announcement, ...] = (

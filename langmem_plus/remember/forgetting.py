@@ -34,6 +34,15 @@ _ASIDES = (
     (re.compile(r"where (?:I|we) live\b", re.IGNORECASE), "my home"),
     (re.compile(r"where (?:I|we) work\b", re.IGNORECASE), "my employer"),
     (re.compile(r"how old (?:I am|we are)\b", re.IGNORECASE), "my age"),
+    (
+        re.compile(r"wo (?:ich|wir) (?:gerade |jetzt )?(?:wohn|leb)en?\b|où (?:j['’]habite|je vis)\b", re.IGNORECASE),
+        "my home",
+    ),
+    (re.compile(r"dónde vivo\b|我住在?(?:哪里|哪儿|什么地方)", re.IGNORECASE), "my home"),
+    (re.compile(r"wo (?:ich|wir) arbeiten?\b|où je travaille\b|dónde trabajo\b", re.IGNORECASE), "my employer"),
+    (re.compile(r"我在(?:哪里|哪儿|什么地方)(?:工作|上班)"), "my employer"),
+    (re.compile(r"wie alt ich bin\b|quel âge j['’]ai\b|cuántos años tengo\b|我(?:多大|几岁)了?", re.I), "my age"),
+    (re.compile(r"wie ich heiße\b|comment je m['’]appelle\b|cómo me llamo\b|我叫什么(?:名字)?", re.I), "my name"),
     (re.compile(r"(?:what|who|when) (my|our) (.+?) (?:is|are)\b(?: called| named)?", re.IGNORECASE), r"\1 \2"),
 )
 _ABOUT = re.compile(r"^(?:about|über|sur|sobre|关于)\s*", re.IGNORECASE)
@@ -76,6 +85,7 @@ _CALLED_IN_CHINESE = {
     "age": ("年龄",),
     "birthday": ("生日",),
 }
+_YEARS = frozenset("years year old jahre alt ans años".split())  # noqa: SIM905 - as a list reads
 _WORDLESS = {"name", "number"}  # "my wife" names the slot "wife name", "my phone" the slot "phone number"
 _MOST_MENTIONS = 40  # of the user in a turn, looked at for what was forgotten
 _CHINESE_OWN = re.compile("我")
@@ -160,6 +170,8 @@ def _ends_with(text: str, slot: Slot) -> bool:
     """Whether nothing follows the value but words that say nothing."""
     said, value = [word for word in words(text) if word not in _FILLING], words(slot.value)
     value = [word for word in value if word not in _FILLING]
+    if slot.attribute == "age":
+        said = [word for word in said if word not in _YEARS]
     return bool(value) and said[len(said) - len(value) :] == value
 
 

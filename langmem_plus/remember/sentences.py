@@ -6,6 +6,7 @@ import itertools
 import re
 
 from langmem_plus.fence import strip_context
+from langmem_plus.remember.fronted import is_adverb
 
 MEDIA = re.compile(r"\[(?:image|audio|video|file)\]")
 _CODE = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|<(pre|script|style)>.*?(?:</\1>|\Z)", re.DOTALL)
@@ -35,17 +36,25 @@ _QUESTION = (
     r"any (?:tips|ideas?|advice|suggestions?|recommendations?|thoughts)\b|which\s+\w+\s+(?:should|would|is|are|do)\b|"
     r"right\?)"
 )
-_NOW = r"(?:(?:now|today|nowadays|these days|jetzt|inzwischen|mittlerweile),?\s+)?"
+_NOW = r"(?:(?:now|today|nowadays|these days|currently|jetzt|inzwischen|mittlerweile|maintenant|désormais|ahora),?\s+)?"
+# "… und jetzt wohne ich in Köln", "… y ahora vivo en Sevilla"
+_NOW_OWN = (
+    r"(?:(?:jetzt|nun|inzwischen|mittlerweile)\s+\w+\s+(?:ich|wir)|"
+    r"(?:ahora|actualmente)\s+(?:vivo|trabajo|estudio|soy|tengo|prefiero))\b"
+)
 # Languages in which a verb tells that "I" is meant: "Ich heiße Anne und wohne in Köln".
 _OWN_VERB = r"(?:(?:und|y)\s+(?:wohne|lebe|arbeite|studiere|komme|vivo|trabajo|estudio|soy)\b)"
+_NOW_JOINED = rf"(?:und|aber|y|pero)\s+{_NOW_OWN}"
 _BOUNDARY = re.compile(
-    rf"\s*(?:[,;:—]|\s[–-](?=\s))\s*(?=(?:{_JOINED}\s+)*(?:{_NOW}{_SUBJECT}|{_QUESTION}|"
+    rf"\s*(?:[,;:—]|\s[–-](?=\s))\s*(?=(?:{_JOINED}\s+)*(?:{_NOW}{_SUBJECT}|{_NOW_OWN}|{_QUESTION}|"
     rf"(?:since|because|considering|given|as)\s+(?:that\s+)?{_SUBJECT}|but\s))"
-    rf"|\s+(?=(?:and|but|so)\s+(?:{_NOW}{_SUBJECT}|{_QUESTION}))|\s+(?={_OWN_VERB})"
-    r"|[，,]\s*(?=我|住在|来自|今年\d)",
+    rf"|\s+(?=(?:and|but|so)\s+(?:{_NOW}{_SUBJECT}|{_QUESTION}))|\s+(?={_OWN_VERB}|{_NOW_JOINED})"
+    r"|[，,]\s*(?=我|(?:现在|目前|如今)(?:我|住)|住在|来自|今年\d)",
     re.IGNORECASE,
 )
 _VERB_FIRST = re.compile(_OWN_VERB, re.IGNORECASE)
+_LACKS_I = re.compile(r"(?:wohne|lebe|arbeite|studiere|komme)\b(?! ich\b)", re.IGNORECASE)
+_I_SAID = re.compile(r"\bich\b", re.IGNORECASE)
 _SHORTEST_BEFORE = 3  # words: "ich lebe und arbeite in Köln" is one clause
 _CONDITION = re.compile(
     r"(?:when|whenever|if|while|although|though|after|before|until|unless|once|wenn|obwohl|als|quand|lorsque|si|"
@@ -119,6 +128,7 @@ def clauses(sentence: str) -> list[str]:
         waits = (
             _CONDITION.match(opener)
             or _HALF_SUBJECT.fullmatch(strip_lead(before))
+            or is_adverb(opener.strip())
             or (_LIMITED.match(opener) and _LIMIT.match(sentence, match.start()))
             or (_VERB_FIRST.match(sentence, match.end()) and len(opener.split()) < _SHORTEST_BEFORE)
         )
@@ -127,6 +137,15 @@ def clauses(sentence: str) -> list[str]:
     cuts.append(len(sentence))
     pieces = [sentence[start:end].strip(" \t,;:–—-") for start, end in itertools.pairwise(cuts)]
     return [piece for piece in pieces if re.search(r"\w", piece)]
+
+
+def with_subject(clause: str, before: list[str]) -> str:
+    """The clause with the subject that it shares with the ones before it, where its language needs one.
+
+    >>> with_subject("arbeite bei Siemens", ["Ich wohne in Berlin"])
+    'Ich arbeite bei Siemens'
+    """
+    return f"Ich {clause}" if _LACKS_I.match(clause) and any(_I_SAID.search(piece) for piece in before) else clause
 
 
 def strip_lead(clause: str) -> str:

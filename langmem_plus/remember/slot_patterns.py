@@ -54,7 +54,7 @@ _ENGLISH: tuple[tuple[str, str], ...] = (
         rf"{_I}(?:lives? in|living in|lived in(?=.*\b(?:for|since)\b)|resid(?:es?|ing) in|based in|"
         rf"(?:moved|relocated)(?: back| over| house)?(?: from [\w ]+?)? to) {_PROPER}",
     ),
-    ("home", rf"{_MY}(?:home|home city|city of residence) is (?:in )?{_PROPER}"),
+    ("home", rf"{_MY}(?:home|home city|city of residence) is (?:now )?(?:in )?{_PROPER}"),
     (
         "employer",
         rf"{_I}(?:work(?:s|ing)? (?:full[- ]time |part[- ]time )?(?:at|for)|employed (?:at|by)|"
@@ -63,7 +63,7 @@ _ENGLISH: tuple[tuple[str, str], ...] = (
         rf"(?:accepted|took) (?:a|the) (?:new )?(?:job|position|offer|role) (?:at|from|with)|switched jobs? to|"
         rf"joined(?= [A-Z]\S* as an? )) {_PROPER}",
     ),
-    ("employer", rf"{_MY}(?:employer|company) is {_PROPER}"),
+    ("employer", rf"{_MY}(?:employer|company) is (?:now )?{_PROPER}"),
     (
         "job",
         rf"{_I}(?:work(?:s|ing)? as|employed as|(?:got |was )?promoted to|hired as) (?:an? |the )?"
@@ -135,7 +135,7 @@ _GERMAN: tuple[tuple[str, str], ...] = (
 )
 
 _FRENCH: tuple[tuple[str, str], ...] = (
-    ("name", rf"(?:[Jj]e m['’]appelle|I s['’]appelle|[Mm]on nom est) {_PERSON}"),
+    ("name", rf"(?:[Jj]e m['’]appelle|I s['’]appelle|[Mm]on nom est) (?:maintenant )?{_PERSON}"),
     (
         "{kin} name",
         rf"(?:[Mm]on|[Mm]a) (?P<kin>femme|mari|compagne|compagnon|copine|copain|mère|père|chien|chat|chatte) "
@@ -146,7 +146,7 @@ _FRENCH: tuple[tuple[str, str], ...] = (
         rf"(?:[Jj]['’]habite|[Jj]e vis|I habite|I vit) (?:(?:maintenant|désormais|actuellement) )*(?:à|en|au|aux) "
         rf"{_PROPER}",
     ),
-    ("home", rf"(?:[Jj]['’]ai|I a) (?:récemment )?(?:déménagé|emménagé) (?:à|en|au|aux) {_PROPER}"),
+    ("home", rf"(?:[Jj]['’]ai|I a) (?:récemment |maintenant )?(?:déménagé|emménagé) (?:à|en|au|aux) {_PROPER}"),
     ("employer", rf"(?:[Jj]e|I) travaille (?:(?:maintenant|désormais|actuellement) )*(?:chez|pour) {_PROPER}"),
     ("job", r"(?:[Jj]e|I) travaille (?:maintenant )?comme (?P<value>[\w -]+?)(?=$|[,.;]| (?:chez|pour|à)\b)"),
     ("favourite {of}", rf"(?:[Mm]on|[Mm]a) (?P<of>[\w -]+?) préférée? est (?:maintenant |désormais )?{_REST}"),
@@ -155,11 +155,11 @@ _FRENCH: tuple[tuple[str, str], ...] = (
         rf"(?:[Mm]on|[Mm]a) (?:nouveau |nouvelle |nouvel )?(?P<of>numéro de téléphone|adresse|e-?mail|pointure|"
         rf"anniversaire) est (?:maintenant |désormais )?{_REST}",
     ),
-    ("age", r"(?:[Jj]['’]ai|I a) (?P<value>\d{1,3}) ans$"),
+    ("age", r"(?:[Jj]['’]ai|I a) (?:maintenant )?(?P<value>\d{1,3}) ans$"),
 )
 
 _SPANISH: tuple[tuple[str, str], ...] = (
-    ("name", rf"(?:[Mm]e llamo|I se llama|[Mm]i nombre es) {_PERSON}"),
+    ("name", rf"(?:[Mm]e llamo|I se llama|[Mm]i nombre es) (?:ahora )?{_PERSON}"),
     (
         "{kin} name",
         rf"[Mm]i (?P<kin>esposa|esposo|mujer|marido|pareja|novia|novio|madre|padre|perro|perra|gato|gata|jefe|jefa) "
@@ -170,16 +170,16 @@ _SPANISH: tuple[tuple[str, str], ...] = (
         rf"(?:(?:[Yy]o )?(?:[Aa]hora |[Aa]ctualmente )?[Vv]ivo|I (?:ahora )?vive) (?:ahora |"
         rf"actualmente )?en {_PROPER}",
     ),
-    ("home", rf"(?:[Mm]e (?:mudé|he mudado)|I se (?:mudó|ha mudado)) a {_PROPER}"),
+    ("home", rf"(?:[Mm]e (?:mudé|he (?:ahora )?mudado)|I se (?:mudó|ha mudado)) (?:ahora )?a {_PROPER}"),
     ("employer", rf"(?:(?:[Yy]o )?(?:[Aa]hora )?[Tt]rabajo|I trabaja) (?:ahora )?(?:en|para) {_PROPER}"),
-    ("job", r"(?:(?:[Yy]o )?[Tt]rabajo|I trabaja) como (?P<value>[\w -]+?)(?=$|[,.;]| (?:en|para)\b)"),
+    ("job", r"(?:(?:[Yy]o )?[Tt]rabajo|I trabaja) (?:ahora )?como (?P<value>[\w -]+?)(?=$|[,.;]| (?:en|para)\b)"),
     ("favourite {of}", rf"[Mm]i (?P<of>[\w -]+?) (?:favorit|preferid)[oa] es (?:ahora )?{_REST}"),
     (
         "{of}",
         rf"[Mm]i (?:nuevo |nueva )?(?P<of>número de teléfono|teléfono|dirección|correo(?: electrónico)?|cumpleaños|"
         rf"talla) es (?:ahora )?{_REST}",
     ),
-    ("age", r"(?:(?:[Yy]o )?[Tt]engo|I tiene) (?P<value>\d{1,3}) años$"),
+    ("age", r"(?:(?:[Yy]o )?[Tt]engo|I tiene) (?:ahora |ya )?(?P<value>\d{1,3}) años$"),
 )
 
 _HAN = r"(?P<value>[^\s，。！？、；,.!?]{1,24})"
@@ -191,7 +191,7 @@ _CHINESE: tuple[tuple[str, str], ...] = (
     ),
     ("home", rf"我?(?:现在|目前|已经|刚|刚刚|最近)*(?:住在|搬到了?|搬去了?|居住在){_HAN}"),
     ("employer", r"我(?:现在|目前)*在(?P<value>[^\s，。！？、；,.!?]{1,20}?)(?:工作|上班)"),
-    ("favourite {of}", rf"我最(?:喜欢|爱)的(?P<of>[^\s，。是]{{1,12}})(?:现在)?是{_HAN}"),
+    ("favourite {of}", rf"我(?:现在)?最(?:喜欢|爱)的(?P<of>[^\s，。是]{{1,12}})(?:现在)?是{_HAN}"),
     (
         "{of}",
         rf"我的(?:新)?(?P<of>电话号码|电话|手机号|手机号码|邮箱|地址|生日|血型|鞋码)(?:现在)?(?:是|改成了?){_HAN}",

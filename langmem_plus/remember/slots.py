@@ -11,6 +11,7 @@ import functools
 import re
 from dataclasses import dataclass
 
+from langmem_plus.remember.fronted import put_behind
 from langmem_plus.remember.sentences import LONGEST_STATEMENT, strip_lead
 from langmem_plus.remember.slot_kinds import is_of_kind, shape
 from langmem_plus.remember.slot_patterns import (
@@ -184,7 +185,7 @@ def canonical(text: str) -> tuple[str, str]:
     >>> canonical("Anne lives in Lyon")
     ('anne', 'I lives in Lyon')
     """
-    rest = strip_lead(text.strip()).rstrip(" .!。！")
+    rest = put_behind(strip_lead(text.strip()).rstrip(" .!。！"))
     rest = re.sub(r"^(?:用户|使用者)(?=的|\w)", "我", rest)
     subject = USER
     if match := _USER_OWNS.match(rest):

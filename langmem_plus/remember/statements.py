@@ -16,10 +16,12 @@ from langmem_plus.remember.asked import (
     FORGET,
     FORGET_ALL,
     FORGET_IDIOM,
+    FORGET_LAST,
     UNWANTED,
     UNWANTED_AFTER,
 )
 from langmem_plus.remember.cues import CUES
+from langmem_plus.remember.fronted import left_out
 from langmem_plus.remember.reported import without_jokes, without_reports
 from langmem_plus.remember.sentences import (
     LONGEST_STATEMENT,
@@ -29,6 +31,7 @@ from langmem_plus.remember.sentences import (
     own_words,
     sentences,
     strip_lead,
+    with_subject,
 )
 from langmem_plus.text import words
 
@@ -79,7 +82,12 @@ _RELATIVE = re.compile(
     r"(?:prefers|likes|loves|hates|dislikes|enjoys|avoids|is allergic to|lives|works|can['’]t stand) [^,.;:?!]+"
 )
 _AND_THAT = re.compile(r",? and (?:that )?(?=(?:I|my|we|our)\b)")
-_POLITE_END = re.compile(r",? (?:please|thanks|thank you|bitte)[.!]?$|吧[。.!！]?$", re.IGNORECASE)
+_POLITE_END = re.compile(
+    r",? (?:please|thanks|thank you|(?:wieder )?bitte|danke|s['’]il (?:te|vous) pla[iî]t|stp|svp|merci|por favor|"
+    r"gracias)\s?[.!?]*$|(?:[吧吗][，,]?(?:谢谢|好吗)?|[，,](?:谢谢|好吗))[。.!！?？]*$",
+    re.IGNORECASE,
+)
+_NOT_AT_END = re.compile(r"\b(?:nicht|nie|niemals)\W*$", re.IGNORECASE)  # "vergiss meine Nummer nicht"
 _VERB_ALONE = re.compile(
     r"(?:soy|estudio|tengo|estoy) (?!yo\b|el\b|la\b|hambre|sed|sueño|prisa|list)\w+\W*$", re.IGNORECASE
 )
@@ -114,11 +122,19 @@ def forget_requests(text: str) -> list[str]:
         if everything := FORGET_ALL.match(clause):
             found.append(_trim(everything["what"]))
             continue
-        match = FORGET.match(clause)
-        said = _POLITE_END.sub("", clause[match.end() :]) if match else ""
+        said = _to_forget(clause)
         if len(words(said)) and not FORGET_IDIOM.search(said):
             found += [_trim(part) for part in _AND_THAT.split(said)]
     return [request for request in found if len(words(request)) > 1]
+
+
+def _to_forget(clause: str) -> str:
+    """What a clause asks to forget; empty where it doesn't."""
+    if match := FORGET_LAST.match(clause):
+        return match["what"] or match["chinese"]
+    match = FORGET.match(clause)
+    said = _POLITE_END.sub("", clause[match.end() :]) if match else ""
+    return "" if _NOT_AT_END.search(said) else said
 
 
 def wanted_sentences(text: str) -> list[str]:
@@ -153,7 +169,9 @@ def _wanted(said: list[str]) -> list[str]:
 
 def _of_sentence(sentence: str) -> list[Statement]:
     whole = strip_lead(sentence)
-    if FORGET_ALL.match(whole) or ((match := FORGET.match(whole)) and not FORGET_IDIOM.search(whole, match.end())):
+    if FORGET_ALL.match(whole) or FORGET_LAST.match(whole):
+        return []
+    if (match := FORGET.match(whole)) and not FORGET_IDIOM.search(whole, match.end()):
         return []
     if asked := _asked(whole):
         return [asked]
@@ -162,6 +180,8 @@ def _of_sentence(sentence: str) -> list[Statement]:
     pieces = clauses(sentence)
     for position, piece in enumerate(pieces):
         clause = strip_lead(piece)
+        if position and piece is not clause:
+            clause = with_subject(clause, pieces[:position])
         if opens_question(clause):
             after_question = True
             found += _relative(clause)
@@ -190,7 +210,15 @@ def _asked(sentence: str) -> Statement | None:
 
 
 def _cue(clause: str) -> tuple[FactKind, int] | None:
-    """The weightiest cue of a clause, or None if nothing announces a fact, or something speaks against it."""
+    """The weightiest cue of a clause, or None if nothing announces a fact, or something speaks against it.
+
+    An adverb in front changes nothing: "Now I live in Lyon", "Jetzt wohne ich in Hamburg".
+    """
+    plain = left_out(clause)
+    return _plain_cue(plain) or (None if plain == clause else _plain_cue(clause))
+
+
+def _plain_cue(clause: str) -> tuple[FactKind, int] | None:
     if len(clause) > LONGEST_STATEMENT or len(words(clause)) < _shortest(clause) or _CHIT_CHAT.match(clause):
         return None
     cues = [cue for cue in CUES if cue.pattern.match(clause)]

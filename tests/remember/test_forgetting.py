@@ -23,6 +23,7 @@ MEANT = [
     ("where I live", "I live in Lyon"),
     ("my job", "I work at Acme"),
     ("my wife", "My wife is Anne"),
+    ("how old I am", "I'm 30 years old."),
     ("Lyon", "I live in Lyon"),
     ("I'm allergic to nuts", "I am allergic to nuts."),
 ]
@@ -172,6 +173,30 @@ def test_replies_say_it_to_the_user(reply: str, statement: str) -> None:
         ("Oublie mon mot de passe.", "Mon mot de passe est abc1."),
         ("忘记我的密码。", "我的密码是abc1。"),
         ("忘记我的名字。", "我叫王伟。"),
+        ("Bitte vergiss meine Telefonnummer.", "Meine Telefonnummer ist 0123 456."),
+        ("Vergiss bitte wieder meine Telefonnummer.", "Meine Telefonnummer ist 0123 456."),
+        ("Kannst du bitte meine Telefonnummer vergessen?", "Meine Telefonnummer ist 0123 456."),
+        ("Könnten Sie meine Telefonnummer löschen?", "Meine Telefonnummer ist 0123 456."),
+        ("Bitte meine Telefonnummer vergessen!", "Meine Telefonnummer ist 0123 456."),
+        ("Kannst du vergessen, dass ich in Bonn wohne?", "Ich wohne in Bonn."),
+        ("Vergiss bitte, wo ich wohne.", "Ich wohne in Bonn."),
+        ("Vergiss, wie alt ich bin.", "Ich bin 30 Jahre alt."),
+        ("S'il te plaît, oublie mon numéro de téléphone.", "Mon numéro de téléphone est le 01 23."),
+        ("Oublie mon numéro de téléphone, s’il te plaît.", "Mon numéro de téléphone est le 01 23."),
+        ("Peux-tu oublier mon numéro de téléphone ?", "Mon numéro de téléphone est le 01 23."),
+        ("Veuillez supprimer mon mot de passe.", "Mon mot de passe est abc1."),
+        ("S'il vous plaît, oubliez que j'habite à Lyon.", "J'habite à Lyon."),
+        ("Oublie où j'habite.", "J'habite à Lyon."),
+        ("Por favor, olvida mi número de teléfono.", "Mi número de teléfono es 123 456."),
+        ("Borra mi número de teléfono, por favor.", "Mi número de teléfono es 123 456."),
+        ("¿Puedes olvidar mi número de teléfono?", "Mi número de teléfono es 123 456."),
+        ("Por favor, olvídate de que vivo en Madrid.", "Vivo en Madrid."),
+        ("Olvida dónde vivo.", "Vivo en Madrid."),
+        ("请你忘掉我的密码。", "我的密码是abc1。"),
+        ("你能忘记我的密码吗？", "我的密码是abc1。"),
+        ("麻烦你忘记我的密码", "我的密码是abc1。"),
+        ("请把我的密码忘掉吧。", "我的密码是abc1。"),
+        ("忘记我住在哪里。", "我住在北京。"),
     ],
 )
 def test_data_are_named_in_five_languages(turn: str, text: str) -> None:
@@ -179,6 +204,40 @@ def test_data_are_named_in_five_languages(turn: str, text: str) -> None:
     (request_,) = forget_requests(turn)
     records = known(text, "I like jazz", "Meine Frau mag Tee", "我喜欢茶")
     assert find_forgotten(request_, records)[0] == records[:1]
+
+
+@pytest.mark.parametrize(
+    "turn",
+    [
+        "Vergiss meine Telefonnummer nicht.",
+        "Bitte vergiss meine Telefonnummer nicht!",
+        "Bitte meine Telefonnummer nicht vergessen.",
+        "Kannst du meine Telefonnummer nicht vergessen?",
+        "Ich habe meine Telefonnummer vergessen.",
+        "Hast du meine Telefonnummer vergessen?",
+        "No olvides mi cumpleaños.",
+        "No olvide mi cumpleaños.",
+        "No borre mi número.",
+        "Olvidé mi contraseña.",
+        "N'oublie pas mon anniversaire.",
+        "Peux-tu ne pas oublier mon anniversaire ?",
+        "J'ai oublié mon mot de passe.",
+        "别忘了我的生日。",
+        "请不要忘记我的生日",
+        "你忘了我的名字吗？",
+        "我忘了我的密码",
+    ],
+)
+def test_nothing_is_forgotten_that_is_to_be_kept(turn: str) -> None:
+    """Requests to keep something, and what somebody forgot, are none."""
+    assert forget_requests(turn) == []
+
+
+def test_a_fact_of_a_joined_clause_is_forgotten() -> None:
+    """It was kept with its subject."""
+    records = known(*(each.text for each in find_statements("Ich wohne in Berlin und arbeite bei Siemens.", 3)))
+    (request_,) = forget_requests("Vergiss bitte, dass ich bei Siemens arbeite.")
+    assert find_forgotten(request_, records)[0] == records[1:]
 
 
 def test_all_records_that_say_the_same_go() -> None:

@@ -189,7 +189,7 @@ def test_what_the_user_asks_not_to_keep_is_no_fact(turn: str, kept: list[str]) -
         ("I'm vegan, but I still eat honey.", ["I'm vegan, but I still eat honey."]),
         ("I'm not vegetarian anymore", ["I'm not vegetarian anymore"]),
         ("Ich bin Lehrerin.", ["Ich bin Lehrerin."]),
-        ("Ich heiße Katrin und wohne in Leipzig", ["Ich heiße Katrin", "wohne in Leipzig"]),
+        ("Ich heiße Katrin und wohne in Leipzig", ["Ich heiße Katrin", "Ich wohne in Leipzig"]),
         ("你好，我叫李明，住在上海。", ["我叫李明", "住在上海。"]),
     ],
 )
