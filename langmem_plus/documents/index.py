@@ -17,7 +17,8 @@ from langmem_plus.documents.engine import Engine, Source, index_name
 from langmem_plus.documents.folder import is_memory_folder
 from langmem_plus.documents.syncing import SyncReport
 from langmem_plus.documents.watching import Watcher
-from langmem_plus.errors import ConfigError
+from langmem_plus.errors import ConfigError, InvalidValueError
+from langmem_plus.labels import read_id
 from langmem_plus.providers import make_embeddings, make_reranker, make_token_encoder
 from langmem_plus.providers.embeddings import EmbeddingsSpec
 from langmem_plus.recall.answerable import SEARCHED
@@ -25,6 +26,7 @@ from langmem_plus.recall.mmr import select
 from langmem_plus.recall.rerank import arerank_with, rerank_with
 from langmem_plus.records import GLOBAL_SPACE, MemoryHit, Scope
 from langmem_plus.services import Services
+from langmem_plus.shown import shown
 
 # Candidates that a search ranks: so many for each that is wanted, but no fewer than `_FEW` and no more than `_MANY`.
 _CANDIDATES, _FEW, _MANY = 4, 24, 200
@@ -85,9 +87,13 @@ class DocumentIndex:
         config: MemoryConfig | None = None,
     ) -> None:
         self.config = config = _checked(MemoryConfig.of(config), vectorstore, embeddings)
-        self.folder, self.name, self.user_id, self.space = _checked_folder(folder), name or "", user_id, space
-        place = config.memory_path / ".index" / index_name(self.folder) if path is None else Path(path)
-        self.path = Path(os.path.realpath(place.expanduser()))
+        if name is not None and not isinstance(name, str):
+            raise ConfigError(f"name is {shown(name)}: give a text that stands before the paths, or None.")
+        self.folder, self.name = _checked_folder(folder), name or ""
+        self.user_id = None if user_id is None else read_id("user_id", user_id)
+        self.space = None if space is None else read_id("space", space)
+        place = config.memory_path / ".index" / index_name(self.folder) if path is None else path
+        self.path = _place("path", place, "name the index's folder, or leave it out")
         encoder = make_token_encoder(config)
         spec = config.embeddings if embeddings is None else embeddings
         made = None if vectorstore is not None else make_embeddings(spec, config)
@@ -149,15 +155,18 @@ class DocumentIndex:
         Args:
             query: a question, or words.
             k: how many at most; None takes ``top_k``.
+
+        Raises:
+            InvalidValueError: the query is no text, or k no number of hits.
         """
-        limit = self.config.top_k if k is None else k
+        query, limit = _checked_search(query, self.config.top_k if k is None else k)
         hits, _ = self._find(query, _candidates(limit), self._owner())
         ranked, _ = rerank_with(self._services, query, hits, least=SEARCHED)
         return select(ranked, self.config, limit)[0]
 
     async def asearch(self, query: str, k: int | None = None) -> Hits:
         """As `search`."""
-        limit = self.config.top_k if k is None else k
+        query, limit = _checked_search(query, self.config.top_k if k is None else k)
         hits, _ = await asyncio.to_thread(self._find, query, _candidates(limit), self._owner())
         ranked, _ = await arerank_with(self._services, query, hits, least=SEARCHED)
         return select(ranked, self.config, limit)[0]
@@ -178,6 +187,11 @@ class DocumentIndex:
         """Whether these documents are knowledge of a user's space."""
         anybody = self.user_id is None or self.user_id == scope.user_id
         return anybody and self.space in (None, GLOBAL_SPACE, scope.space)
+
+    @property
+    def is_everybodys(self) -> bool:
+        """Whether these documents are knowledge of every space of every user, so that nobody has to be named."""
+        return self.user_id is None and self.space in (None, GLOBAL_SPACE)
 
     def find(self, scope: Scope, query: str, limit: int) -> Found:
         """The candidates of a recall, unranked, and warnings; none for those whose knowledge it isn't."""
@@ -210,6 +224,14 @@ def _candidates(limit: int) -> int:
     return min(max(_FEW, _CANDIDATES * limit), max(_MANY, limit))
 
 
+def _checked_search(query: str, limit: int) -> tuple[str, int]:
+    if not isinstance(query, str):
+        raise InvalidValueError(f"the query {shown(query)} is no text: ask a question, or give words.")
+    if not isinstance(limit, int) or isinstance(limit, bool) or limit < 0:
+        raise InvalidValueError(f"k={shown(limit)}: give a number of hits, 0 or more.")
+    return query, limit
+
+
 def _checked(config: MemoryConfig, vectorstore: VectorStore | None, embeddings: EmbeddingsSpec) -> MemoryConfig:
     if config.chunk_overlap >= config.chunk_tokens:
         raise ConfigError(
@@ -222,8 +244,15 @@ def _checked(config: MemoryConfig, vectorstore: VectorStore | None, embeddings: 
     return config
 
 
+def _place(what: str, path: str | os.PathLike[str], remedy: str) -> Path:
+    named = os.fspath(path) if isinstance(path, str | os.PathLike) else None
+    if not isinstance(named, str) or not named.strip() or "\0" in named:
+        raise ConfigError(f"{what} is {shown(path)}: {remedy}.")
+    return Path(os.path.realpath(Path(named).expanduser()))
+
+
 def _checked_folder(folder: str | os.PathLike[str]) -> Path:
-    found = Path(os.path.realpath(Path(folder).expanduser()))
+    found = _place("folder", folder, "name the folder that holds the documents")
     if not found.is_dir():
         raise ConfigError(f"{str(folder)!r} is no folder: name the one that holds the documents.")
     inside = next((each for each in (found, *found.parents) if is_memory_folder(each)), None)

@@ -13,7 +13,7 @@ from pydantic import Field, create_model
 
 from langmem_plus.config import MemoryConfig
 from langmem_plus.documents import DocumentIndex, IndexedDocument
-from langmem_plus.errors import ConfigError
+from langmem_plus.errors import ConfigError, MissingIdentityError
 from langmem_plus.recall import arecall, recall
 from langmem_plus.recall.filters import read_filter
 from langmem_plus.records import MemoryHit, Scope, format_time, parse_epoch
@@ -116,19 +116,36 @@ def _best(hits: Sequence[MemoryHit], limit: int) -> list[MemoryHit]:
     return sorted(hits, key=lambda hit: -hit.scores.get("total", 0.0))[:limit]
 
 
+def _served(indexes: Sequence[DocumentIndex], services: Services, config: RunnableConfig) -> list[DocumentIndex]:
+    """The indexes that are knowledge of whoever asks; where all are everybody's, nobody has to be named.
+
+    Raises:
+        MissingIdentityError: some are somebody's, and nobody is named.
+    """
+    try:
+        scope = find_scope(services, config)
+    except MissingIdentityError:
+        if all(index.is_everybodys for index in indexes):
+            return list(indexes)
+        raise
+    return [index for index in indexes if index.serves(scope)]
+
+
 def _callables(
     services: Services, indexes: Sequence[DocumentIndex], name: str
 ) -> tuple[Callable[..., str], Callable[..., Awaitable[str]]]:
     """What the search does, sync and async."""
 
-    def wanted(source: str, config: RunnableConfig) -> tuple[Scope, list[DocumentIndex], bool, str]:
-        """Whose knowledge, the indexes to search, whether to search conversations, and what is to be said beside."""
-        scope, incognito = find_scope(services, config), services.is_incognito(config)
-        said = source != "documents" and not incognito
-        if said:
-            check_store(services, name)
-        chosen = [index for index in indexes if source != "conversations" and index.serves(scope)]
-        return scope, chosen, said, INCOGNITO_READ if incognito and source != "documents" else ""
+    def wanted(source: str, config: RunnableConfig) -> tuple[Scope | None, list[DocumentIndex], str]:
+        """Whose conversations to search, if any; the indexes to search, and what is to be said beside."""
+        incognito = services.is_incognito(config)
+        note = INCOGNITO_READ if incognito and source != "documents" else ""
+        chosen = [] if source == "conversations" else _served(indexes, services, config)
+        if source == "documents" or incognito:
+            return None, chosen, note
+        scope = find_scope(services, config)
+        check_store(services, name)
+        return scope, chosen, note
 
     def run(
         query: str,
@@ -139,11 +156,11 @@ def _callables(
         runtime: Annotated[Any, InjectedToolArg] = None,
     ) -> str:
         with answering(services, call_id):
-            scope, chosen, said, note = wanted(source, config)
+            scope, chosen, note = wanted(source, config)
             found: Found = {}
             if source != "conversations":
                 found["documents"] = _best([hit for index in chosen for hit in index.search(query, limit)], limit)
-            if said:
+            if scope is not None:
                 seen = seen_messages(runtime)
                 found["conversations"] = recall(services, scope, query, k=limit, messages=seen, filter=_SAID)[0]
             return _answer(found, services.config, note)
@@ -157,13 +174,13 @@ def _callables(
         runtime: Annotated[Any, InjectedToolArg] = None,
     ) -> str:
         with answering(services, call_id):
-            scope, chosen, said, note = wanted(source, config)
+            scope, chosen, note = wanted(source, config)
             await aprepare(services.config)
             found: Found = {}
             if source != "conversations":
                 hits = [hit for index in chosen for hit in await index.asearch(query, limit)]
                 found["documents"] = _best(hits, limit)
-            if said:
+            if scope is not None:
                 seen = seen_messages(runtime)
                 found["conversations"] = (await arecall(services, scope, query, k=limit, messages=seen, filter=_SAID))[
                     0
@@ -244,10 +261,6 @@ def create_list_documents_tool(
     """
     services, indexes = tool_services(namespace, None, config), read_documents(documents)
 
-    def chosen(config: RunnableConfig) -> list[DocumentIndex]:
-        scope = find_scope(services, config)
-        return [index for index in indexes if index.serves(scope)]
-
     def run(
         config: RunnableConfig,
         limit: int = 50,
@@ -255,7 +268,9 @@ def create_list_documents_tool(
         call_id: Annotated[str | None, InjectedToolArg] = None,
     ) -> str:
         with answering(services, call_id):
-            return _listed([known for index in chosen(config) for known in index.list()], limit, offset)
+            return _listed(
+                [known for index in _served(indexes, services, config) for known in index.list()], limit, offset
+            )
 
     async def arun(
         config: RunnableConfig,
@@ -264,7 +279,9 @@ def create_list_documents_tool(
         call_id: Annotated[str | None, InjectedToolArg] = None,
     ) -> str:
         with answering(services, call_id):
-            return _listed([known for index in chosen(config) for known in await index.alist()], limit, offset)
+            return _listed(
+                [known for index in _served(indexes, services, config) for known in await index.alist()], limit, offset
+            )
 
     return MemoryTool(
         name=name,

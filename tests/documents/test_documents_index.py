@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from langmem_plus.config import MemoryConfig
 from langmem_plus.documents import DocumentIndex
 from langmem_plus.documents.ranking import excerpt
-from langmem_plus.errors import StoreError
+from langmem_plus.errors import ConfigError, InvalidValueError, StoreError
 from langmem_plus.records import Scope
 from langmem_plus.testing import BagOfWordsEmbeddings
 
@@ -79,6 +79,32 @@ class TestSearch:
             assert [known.title for known in await index.alist()] == ["Handbook"]
             scope = Scope("alice")
             assert await index.afind(scope, "leave", 5) == index.find(scope, "leave", 5)
+
+
+class TestMistakes:
+    @pytest.mark.parametrize("folder", [None, 5, b"docs", ["docs"], "", "\0", "nowhere"])
+    def test_what_is_no_folder(self, folder) -> None:
+        """The error names it, and what to pass."""
+        with pytest.raises(ConfigError, match=r"the folder that holds|the one that holds"):
+            DocumentIndex(folder)
+
+    @pytest.mark.parametrize(("name", "value"), [("name", 5), ("path", 5), ("user_id", ["bob"]), ("space", 1.5)])
+    def test_what_is_no_name(self, tmp_path, name, value) -> None:
+        """As well."""
+        with pytest.raises(ConfigError, match=f"^{name} is "):
+            DocumentIndex(tmp_path, **{name: value})
+
+    def test_numbers_are_ids(self, tmp_path) -> None:
+        """As everywhere else."""
+        assert DocumentIndex(tmp_path, user_id=5).serves(Scope(user_id="5"))
+
+    @pytest.mark.parametrize("arguments", [(None,), (5,), (["leave"],), ("leave", "2"), ("leave", -1), ("leave", True)])
+    async def test_what_is_no_search(self, index, arguments) -> None:
+        """In either way of calling."""
+        for call in (index.search, index.asearch):
+            with pytest.raises(InvalidValueError, match=r"is no text|give a number of hits"):
+                found = call(*arguments)
+                await found
 
 
 class TestWhose:

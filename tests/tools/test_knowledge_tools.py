@@ -9,7 +9,7 @@ import pytest
 
 from langmem_plus.config import MemoryConfig
 from langmem_plus.documents import DocumentIndex
-from langmem_plus.errors import ConfigError, MissingStoreError
+from langmem_plus.errors import ConfigError, MissingIdentityError, MissingStoreError
 from langmem_plus.tools import create_list_documents_tool, create_search_knowledge_base_tool
 
 QUESTION = "How many days of leave do we have?"
@@ -88,6 +88,24 @@ class TestSearch:
             assert use(listed, {}, alice) == "There are no documents."
             bob = {"configurable": {"user_id": "bob"}}
             assert json.loads(use(found, {"query": QUESTION}, bob))["documents"]
+
+    def test_what_is_everybodys_needs_nobodys_name(self, documents, config, store, use) -> None:
+        """Documents alone; conversations, and documents that are somebody's, do."""
+        listed = create_list_documents_tool(documents=documents, config=config)
+        found = create_search_knowledge_base_tool(documents=documents, store=store, config=config)
+        assert len(json.loads(use(listed, {}))) == 2
+        assert json.loads(use(found, {"query": QUESTION, "source": "documents"}))["documents"]
+        for source in ("both", "conversations"):
+            with pytest.raises(MissingIdentityError):
+                use(found, {"query": QUESTION, "source": source})
+        for owner in ({"user_id": "bob"}, {"space": "office"}):
+            with DocumentIndex(documents.folder, **owner, path=documents.path, config=documents.config) as theirs:
+                for tool, args in (
+                    (create_list_documents_tool, {}),
+                    (create_search_knowledge_base_tool, {"query": "x"}),
+                ):
+                    with pytest.raises(MissingIdentityError):
+                        use(tool(documents=[documents, theirs], config=config), args)
 
     def test_the_budget(self, documents, config, store, use, alice) -> None:
         """Many long pieces are cut to ``documents_max_tokens``, and the answer says how many had no room."""
