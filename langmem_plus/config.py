@@ -403,6 +403,9 @@ def _explain(error: ValidationError) -> str:
             near = difflib.get_close_matches(name, MemoryConfig.model_fields, 1)
             remedy = f"did you mean {near[0]}?" if near else "`langmem-plus config` lists them all."
             lines.append(f"{name} is not a setting; {remedy}")
+        elif problem["type"] == "tuple_type":
+            one = problem["input"] if isinstance(problem["input"], str) else "…"
+            lines.append(f"{name}={shown(problem['input'])}: give a list, such as [{one!r}].")
         else:
             lines.append(f"{name}={shown(problem['input'])}: {problem['msg']}.")
     return " ".join(lines)

@@ -157,6 +157,14 @@ class TestKnobs:
         with pytest.raises(ConfigError, match=r"xyzzy is not a setting.*langmem-plus config"):
             MemoryConfig(xyzzy=5)
 
+    @pytest.mark.parametrize(
+        ("value", "remedy"), [("md", r"such as \['md'\]"), (5, "give a list"), (None, "give a list")]
+    )
+    def test_a_list_of_one_is_a_list(self, value: Any, remedy: str) -> None:
+        """A text in the place of a list is shown as one."""
+        with pytest.raises(ConfigError, match=rf"document_suffixes=.*{remedy}"):
+            MemoryConfig(document_suffixes=value)
+
     def test_every_mistake_is_named_at_once(self) -> None:
         """One error lists all that is wrong."""
         with pytest.raises(ConfigError, match=r"top_k=0.*mmr_lambda=2.*nonsense"):
