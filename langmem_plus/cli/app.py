@@ -110,21 +110,27 @@ def add(
         raise typer.BadParameter("it is empty: there is nothing to remember.", param_hint="TEXT")
     settings = check_model(read_config(config, background=False))
     with open_client(path, settings) as client:
+        waited = {record.id for record in client.pending(user_id=user, space=space)}
         records = client.add(text, user_id=user, space=space, thread_id=thread)
-        waiting = [r for r in records if client.get(r.id, user_id=user, space=space).extracted is False]
+        turns = [client.get(record.id, user_id=user, space=space) for record in records]
+        unread = [turn for turn in turns if turn.extracted is False]
         ids = {record.id for record in records}
         facts = [
             record for record in client.list(user_id=user, space=space, role="memory") if ids & set(record.source_ids)
         ]
+        waiting = [record for record in client.pending(user_id=user, space=space) if record.id not in waited]
+        told = [review.tell(client, record) for record in waiting]
     if as_json:
-        print_json([record.to_value() for record in (*records, *facts)])
+        print_json([record.to_value() for record in (*records, *facts, *waiting)])
     else:
         console.print(record_table([*records, *facts]))
-    if waiting:
+    if unread:
         warn(
             "the text is stored word for word, but no facts could be drawn out of it yet; that is tried again at the "
             "next start, so don't add it again. Check the model with `langmem-plus doctor`."
         )
+    elif waiting and not as_json:
+        review.print_waiting(told)
     elif not facts and not as_json:
         console.print("Kept word for word; no fact was drawn out of it.", style="dim")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -19,6 +20,26 @@ from langmem_plus.cli.output import console, errors, one_line, print_json, recor
 from langmem_plus.client import MemoryClient
 from langmem_plus.errors import ConflictError, NotFoundError
 from langmem_plus.records import REVIEW, MemoryRecord, Scope
+
+_HOW = "Answer with: review ID --approve, review ID --reject, or review --ask"
+
+
+def tell(client: MemoryClient, record: MemoryRecord) -> str:
+    """What happens when a pending record is approved, and why, on one line."""
+    note = _note(record)
+    targets = "; ".join(repr(each.text) for each in client.contested(record))
+    reason = note.get("reason") or "no reason given"
+    if note.get("event") == "DELETE":
+        return one_line(f"forget {targets or 'what is gone already'} ({reason})")
+    instead = f" in place of {targets}" if targets else ""
+    return one_line(f"{speaker_text(record).plain!r}{instead} ({reason})")
+
+
+def print_waiting(told: Sequence[str]) -> None:
+    """Say what waits for approval, and how it is answered."""
+    for line in told:
+        console.print(f"Waits for approval: {line}", markup=False, soft_wrap=True)
+    console.print(_HOW, style="dim")
 
 
 def review(
@@ -81,7 +102,7 @@ class _Desk:
             print_json([self._plain(record) for record in waiting])
         elif waiting:
             console.print(self._table(waiting))
-            console.print("Answer with: review ID --approve, review ID --reject, or review --ask", style="dim")
+            console.print(_HOW, style="dim")
         else:
             errors.print(f"Nothing of {self.user!r} waits for approval.")
         raise typer.Exit(0)
@@ -91,7 +112,7 @@ class _Desk:
         done: list[MemoryRecord] = []
         waiting = self.client.pending(user_id=self.user, space=self.space)
         for place, record in enumerate(waiting, 1):
-            console.print(f"[{place}/{len(waiting)}] {one_line(self._told(record))}", markup=False, soft_wrap=True)
+            console.print(f"[{place}/{len(waiting)}] {tell(self.client, record)}", markup=False, soft_wrap=True)
             said = typer.prompt("approve, reject or leave? [a/r/l]", default="l", err=True).strip().casefold()
             if said[:1] in ("a", "r"):
                 answered = self.answer(record.id, approve=said[0] == "a")
@@ -110,14 +131,6 @@ class _Desk:
             warn(str(error))
             self.failed = True
             return None
-
-    def _told(self, record: MemoryRecord) -> str:
-        note = _note(record)
-        targets = "; ".join(repr(each.text) for each in self.client.contested(record))
-        if note.get("event") == "DELETE":
-            return f"forget {targets or 'what is gone already'} ({note.get('reason')})"
-        instead = f" in place of {targets}" if targets else ""
-        return f"{speaker_text(record).plain!r}{instead} ({note.get('reason') or 'no reason given'})"
 
     def _plain(self, record: MemoryRecord) -> dict[str, object]:
         contested = [each.to_value() for each in self.client.contested(record)]

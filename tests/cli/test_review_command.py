@@ -57,6 +57,31 @@ def test_what_waits_is_listed_with_what_it_would_replace(run: Run):
     assert run("review", "--beside")[0] == 2
 
 
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("Me gusta el té.", None),
+        ("I live in Rome now.", "'I live in Rome now.' in place of 'I live in Paris.'"),
+        ("Please forget that I work at Acme.", "forget 'I work at Acme.'"),
+    ],
+)
+def test_what_waits_of_what_is_added_is_told_at_once(
+    run: Run, monkeypatch: pytest.MonkeyPatch, text: str, told: str | None
+):
+    """Instead of that no fact was found."""
+    monkeypatch.setenv("LANGMEM_PLUS_REVIEW", "conflicts" if told is None or "Rome" in told else "all")
+    out = run("add", text)[1]
+    assert ("Waits for approval: " in out) == (told is not None)
+    assert told is None or told in out
+    assert "no fact was drawn" not in out
+
+
+def test_what_waits_of_what_is_added_stands_in_its_json(run: Run):
+    """After the turn."""
+    records = json.loads(run("add", "I live in Rome now.", "--json")[1])
+    assert [(record["role"], record["status"]) for record in records] == [("user", "active"), ("memory", "pending")]
+
+
 def test_approve_and_reject_by_ids(run: Run):
     """One each; what can't be answered is said, and the others are answered all the same."""
     ids = waiting(run)
