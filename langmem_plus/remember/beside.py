@@ -77,7 +77,7 @@ def lines_of(turn: MemoryRecord, stated: Sequence[str], *, whatever: bool = Fals
     found = [each for each in said if words(each) and not forget_requests(each)]
     told = [each for each in found if whatever or not find_small_talk(each)]
     left = [strip_lead(each) for sentence in told for each in _unstated(sentence, stated)]
-    best = sorted(range(len(left)), key=lambda place: (bool(place) and not _is_telling(left[place]), place))[:_MOST]
+    best = sorted(range(len(left)), key=lambda place: (bool(place) and not is_telling(left[place]), place))[:_MOST]
     name = name_of(turn)
     return [MARK + Voice(_on_one_line(left[place]), name).shown for place in sorted(best)]
 
@@ -90,7 +90,8 @@ def _unstated(sentence: str, stated: Sequence[str]) -> list[str]:
     return [clause for clause in left if len(words(strip_lead(clause))) >= _FEWEST_WORDS]
 
 
-def _is_telling(sentence: str) -> bool:
+def is_telling(sentence: str) -> bool:
+    """Whether a sentence has a figure or a name."""
     return bool(_DIGIT.search(sentence) or find_names(sentence))
 
 

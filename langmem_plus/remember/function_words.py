@@ -116,7 +116,8 @@ GERMAN = Language(
         nichts viel mehr hoch neu alt gut letzten letzte letztes nächsten nächste monat monate monaten woche wochen
         tag tage tagen jahr jahre jahren uhr stunde stunden minuten montag dienstag mittwoch donnerstag freitag
         samstag sonntag januar februar märz april mai juni juli august september oktober november dezember morgens
-        abends mittags nachts abend mittag nacht wochenende"""),
+        abends mittags nachts abend mittag nacht wochenende
+        wieso weshalb wohin woher welche welcher welches wieviel"""),
     relations=_set("""frau mann tochter sohn schwester bruder mutter vater freund freundin chef chefin kollege
         kollegin onkel tante oma opa hund katze kater partner partnerin lehrer lehrerin nachbar nachbarin cousin
         cousine herr herrn"""),
@@ -143,10 +144,11 @@ SPANISH = Language(
         siempre nunca a veces hoy mañana ayer ahora luego después antes aquí allí gracias perfecto vale bien mal
         hola favor mes meses semana semanas año años día días hora horas tarde lunes martes miércoles jueves viernes
         sábado sábados domingo domingos enero febrero marzo abril mayo junio julio agosto septiembre octubre
-        noviembre diciembre pasado pasada próximo próxima mucho mucha muchos muchas poco tan solo además"""),
+        noviembre diciembre pasado pasada próximo próxima mucho mucha muchos muchas poco tan solo además
+        dónde adónde cuál cuáles cuánto cuánta cuántos cuántas cuándo"""),
     joints=_set("de del"),
-    auxiliaries=_set("he has ha hemos han había"),
-    participle=r"[ai]do$",
+    auxiliaries=_set("he has ha hemos han había estoy estás está estamos están estaba sigo sigue seguimos"),
+    participle=r"(?:[ai]do|ando|iendo|yendo)$",
     adjectives_follow=True,
     relations=_set("""mujer esposa marido esposo novia novio hijo hija hermano hermana madre padre amigo amiga jefe
         jefa primo prima tío tía abuelo abuela perro perra gato gata profesor profesora vecino vecina"""),
@@ -171,7 +173,7 @@ FRENCH = Language(
         hui hier demain maintenant ici là temps fois an ans année années mois semaine semaines jour jours heure
         heures matin soir lundi mardi mercredi jeudi vendredi samedi dimanche janvier février mars avril mai juin
         juillet août septembre octobre novembre décembre dernier dernière prochain prochaine toi moi eux panne fermé
-        cher chère c ça cela"""),
+        cher chère c ça cela combien quel quelle quels quelles"""),
     joints=_set("de d du des"),
     auxiliaries=_set("ai as a avons avez ont avais avait suis est sommes sont"),
     participle=r"(?:é|u|i)e?s?$",

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import datetime as dt
 import hashlib
-import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -16,15 +15,16 @@ from typing import Any
 
 from langmem_plus.prompts import Archived
 from langmem_plus.records import MemoryRecord, unique
+from langmem_plus.remember.beside import bare, is_telling, lines_of
+from langmem_plus.remember.choices import choices_of
 from langmem_plus.remember.fact_records import retire
 from langmem_plus.remember.key_phrases import find_phrases
 from langmem_plus.remember.named import find_names
 from langmem_plus.remember.points import extract_points, open_question
-from langmem_plus.remember.sentences import ends_question, own_words, sentences, strip_lead
+from langmem_plus.remember.sentences import ends_question, own_words, sentences
 from langmem_plus.remember.simhash import near_duplicate
-from langmem_plus.remember.statements import find_statements, wanted_sentences
+from langmem_plus.remember.statements import find_statements
 from langmem_plus.remember.tombstones import EMPTIED
-from langmem_plus.speakers import Voice, name_of
 from langmem_plus.text import words
 
 UNREAD = "unread"  # in an archive's metadata: the ids of the turns that rules have read, and no model yet
@@ -35,27 +35,6 @@ _MARKS = (_DECIDED, _OPEN, _TOPICS)
 _LONGEST_LINE, _LONGEST_NAME = 600, 80  # characters; what a model or a person makes longer is cut
 _ROOM = 2  # an archive has room for so many times the points of a summary: it stands when all else is gone
 _FEWEST_WORDS = 3  # of what tells what somebody wanted
-_HYPOTHETICAL = re.compile(
-    r"\b(?:if|whether|would|might|maybe|perhaps|n[o']t (?:yet )?decided|wenn|ob|falls|würde|vielleicht|noch nicht|"
-    r"si|peut-être|pas encore|quizás?|tal vez|todavía no|aún no)\b|如果|要是|也许|可能|还没",
-    re.IGNORECASE,
-)
-_CHOICE = re.compile(
-    r"\b(?:I|we)(?:['’]ve| have)?(?: (?:now|finally|also|just|both))* (?:decided|chose|chosen|agreed|settled|picked|"
-    r"booked|opted)\b|"
-    r"\b(?:I|we)(?:['’]ll| will|['’](?:m|re) going to| (?:am|are) going to)(?: \w+ly| just)? (?:go (?:with|for)|take|"
-    r"stick (?:with|to)|choose|pick|book|buy|order|use)\b|"
-    r"\blet['’]s (?:go (?:with|for)|use|take|stick|pick|book|do|keep|make it|say)\b|\b(?:it is|that is|that['’]s) "
-    r"(?:decided|settled)\b|"
-    r"\b(?:(?:ich habe|wir haben|haben wir|habe ich)\b.*\b(?:entschieden|beschlossen|gewählt|gebucht|geeinigt)|"
-    r"ich (?:nehme|entscheide mich|buche)|wir (?:nehmen|machen es|buchen|entscheiden uns)|nehmen wir)\b|"
-    r"(?:j['’]ai|nous avons|on a) (?:décidé|choisi|opté|réservé|convenu)|"
-    r"\b(?:je (?:prends|choisis|réserve)|on (?:prend|choisit|part sur)|nous (?:prenons|choisissons)|prenons)\b|"
-    r"\b(?:(?:he|hemos) (?:decidido|elegido|acordado|optado|reservado)|decid(?:í|imos)|eleg(?:í|imos)|acordamos|"
-    r"(?:me quedo|nos quedamos) con|vamos (?:con|a (?:usar|tomar|reservar)))\b|"
-    r"决定|选择了|选了|就(?:用|选|去|买|订)|定下来|订了|约好|说好了",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True)
@@ -185,27 +164,36 @@ def gist_by_rules(
     given = [point for point in summary if not ends_question(point)]
     before = _apart([*previous.told, *given], duplicate_distance)
     made = extract_points(before, turns, room + 1, duplicate_distance)
-    wishes = [*(line for line in before if ends_question(line)), *_wishes(turns)]
-    told = _apart([*(point for point in made if not ends_question(point)), *wishes], duplicate_distance)
+    stated = [point for point in made if not ends_question(point)]
+    beside = [*(line for line in before if ends_question(line)), *_beside(turns, max_items)]
     texts = [own_words(turn.text) for turn in turns if turn.role == "user"]
     named = unique([*previous.names, *(name for text in texts for name in _names(text))])
     topics = unique([*previous.topics, *_topics(texts, facts)])
-    said = [each for turn in turns if turn.role == "user" for each in _choices(turn)]
+    said = [each for turn in turns if turn.role == "user" for each in choices_of(turn)]
     chosen = _apart(_unmarked([*previous.decisions, *said]), duplicate_distance)
-    told = _apart(_unmarked(told), duplicate_distance)
     questions = _unmarked(_open_questions(previous, turns))
+    told = _apart(_unmarked([*stated, *beside]), duplicate_distance)
     rest = [line for line in told if line not in (*chosen, *questions)] or told
+    others = [line for line in rest if line not in stated]
+    kept = _most_telling(others, room + 1 - (len(rest) - len(others)))
+    rest = [line for line in rest if line not in others or line in kept]
     return _bounded(Gist(tuple(rest), tuple(topics), tuple(named), tuple(chosen), tuple(questions)), max_items)
 
 
-def _wishes(turns: Sequence[MemoryRecord]) -> list[str]:
-    """What the user wanted where that is no statement: the first sentence of those turns."""
+def _beside(turns: Sequence[MemoryRecord], max_items: int) -> list[str]:
+    """What the user said beside statements: of each turn what it begins with, and what has figures or names."""
     found: list[str] = []
     for turn in turns:
-        if turn.role == "user" and not find_statements(turn.text, 1):
-            said = next(iter(wanted_sentences(turn.text)), "")
-            found += [Voice(said, name_of(turn)).shown] if len(words(said)) >= _FEWEST_WORDS else []
-    return found
+        if turn.role == "user":
+            stated = [statement.text for statement in find_statements(turn.text, max_items)]
+            found += [bare(line) for line in lines_of(turn, stated)]
+    return [line for line in found if len(words(line)) >= _FEWEST_WORDS]
+
+
+def _most_telling(lines: Sequence[str], room: int) -> list[str]:
+    """So many lines, in their order: those with figures or names first, and the newest of those that tell as much."""
+    ranked = sorted(range(len(lines)), key=lambda place: (is_telling(lines[place]), place), reverse=True)
+    return [line for place, line in enumerate(lines) if place in set(ranked[: max(room, 0)])]
 
 
 def _apart(lines: Sequence[str], distance: int) -> list[str]:
@@ -215,12 +203,6 @@ def _apart(lines: Sequence[str], distance: int) -> list[str]:
         if line and all(not near_duplicate(line, other, distance) for other in kept):
             kept.append(line)
     return kept
-
-
-def _choices(turn: MemoryRecord) -> list[str]:
-    said = (sentence for sentence in wanted_sentences(turn.text) if _CHOICE.search(sentence))
-    chosen = [strip_lead(each) for each in said if not (ends_question(each) or _HYPOTHETICAL.search(each))]
-    return [Voice(each, name_of(turn)).shown for each in chosen]
 
 
 def _open_questions(previous: Gist, turns: Sequence[MemoryRecord]) -> list[str]:

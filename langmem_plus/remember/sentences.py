@@ -19,7 +19,14 @@ _LINE_END = re.compile(r"[ \t]*\n[ \t]*(?:\n|(?=[^a-zäöüßáéíóúñçàè�
 
 _ABBREVIATED = "Mr Mrs Ms Dr St vs etc e.g i.e z.B ca bzw Jr Sr Prof approx yrs"
 _ABBREVIATIONS = "".join(rf"(?<!\b{re.escape(word)}\.)" for word in _ABBREVIATED.split()) + r"(?<!\b[A-Z]\.)"
-_SENTENCE_END = re.compile(rf"(?:(?<=[!?…])|{_ABBREVIATIONS}(?<=\.))[\"'”’)\]]*\s+|(?<=[。！？；])[”’」』）]*\s*")
+# "am 12. Dezember", "im 3. Stock": no sentence ends there.
+_ORDINAL = (
+    r"(?!(?<=\d\.)\s(?:Januar|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember|Stock|Klasse|"
+    r"[a-zäöü]))"
+)
+_SENTENCE_END = re.compile(
+    rf"(?:(?<=[!?…])|{_ABBREVIATIONS}(?<=\.))[\"'”’)\]]*{_ORDINAL}\s+|(?<=[。！？；])[”’」』）]*\s*"
+)
 
 # A clause of its own begins after a comma or a conjunction, with a subject of its own or as a question.
 _SUBJECT = (

@@ -62,6 +62,14 @@ def test_a_conversation_by_rules() -> None:
         ("J'ai choisi le vélo rouge.", True),
         ("He decidido alquilar un traje.", True),
         ("我决定买联想的。", True),
+        ("Let's meet in York on 12 December.", True),
+        ("Wir treffen uns am Samstag.", True),
+        ("Nos vemos el 12 de diciembre.", True),
+        ("On se retrouve à Lyon mardi.", True),
+        ("我们明天见面。", True),
+        ("Let's meet.", False),
+        ("Wann treffen wir uns am Samstag?", False),
+        ("Vielleicht sehen wir uns am Montag.", False),
         ("If we decided to take the train, what would it cost?", False),
         ("We haven't decided yet.", False),
         ("Should I go with the blue one?", False),
@@ -79,6 +87,39 @@ def test_what_was_asked_is_told_where_nothing_is_stated() -> None:
     gist = by_rules("Can you explain how TLS handshakes work?", "Yes: …", "How do certificates work?", "By a chain.")
     assert gist.told == ("Can you explain how TLS handshakes work?", "How do certificates work?")
     assert gist.questions == ()
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "We'll meet on 12 December in York. The budget is 4,000 euros. I'll bring the tent.",
+        "Wir treffen uns am 12. Dezember in York. Das Budget beträgt 4000 Euro. Ich bringe das Zelt mit.",
+        "Nos vemos el 12 de diciembre en York. El presupuesto es de 4.000 euros. Yo traigo la tienda.",
+        "On se voit le 12 décembre à York. Le budget est de 4000 euros. J'apporte la tente.",
+        "我们十二月十二日在约克见面。预算是4000欧元。我带帐篷。",
+    ],
+)
+def test_dates_figures_and_plans_are_kept(said: str) -> None:
+    """All that one turn says, the date among what was agreed."""
+    gist = by_rules(said)
+    assert len(gist.decisions) == 1
+    assert ("12" in gist.decisions[0] or "十二" in gist.decisions[0]) and len(gist.told) == 2
+    assert "000" in gist.told[0]
+
+
+def test_what_has_figures_or_names_goes_first() -> None:
+    """Where there is no room for all of it."""
+    lines = [part for n in range(12) for part in (f"The weather {'x' * n} is so lovely there.", "Yes.")]
+    gist = by_rules(*lines[:12], "The boat to Ulm costs 80 euros.", "Good.", *lines[12:], items=2)
+    assert "The boat to Ulm costs 80 euros." in gist.told
+    assert len(gist.told) <= 5
+
+
+def test_question_words_and_verbs_are_neither_names_nor_topics() -> None:
+    """In Spanish, where both look like nouns."""
+    gist = by_rules("¿Cuánto cuesta el tren? Estoy buscando un restaurante en Lisboa.", "Mucho.")
+    assert gist.names == ("Lisboa",)
+    assert set(gist.topics) == {"tren", "restaurante"}
 
 
 @pytest.mark.parametrize("lines", [("hi", "hello"), ("ok",), (), ("Thanks!", "You're welcome.")])
