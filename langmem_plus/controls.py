@@ -28,8 +28,9 @@ from langmem_plus.remember.removing import erase_chosen
 from langmem_plus.remember.rewrite import rewrite
 from langmem_plus.remember.steps import Steps, get_records, list_records, put
 from langmem_plus.remember.tombstones import CLEARED, EMPTIED, as_deleted, is_set_aside, list_returning, may_return
-from langmem_plus.remember.traces import Traces, point_tells
+from langmem_plus.remember.traces import Traces, says_it
 from langmem_plus.remember.undelete import witnesses_of
+from langmem_plus.remember.whose import Speakers, find_speakers
 from langmem_plus.services import Services
 from langmem_plus.shown import shown
 from langmem_plus.speakers import Voice
@@ -95,6 +96,7 @@ def forget_steps(
         raise NotFoundError(f"{shown(id)} isn't a record of this package: delete it with the program that put it.")
     witnesses = (yield from witnesses_of(namespace, record)) if record.role == "memory" else []
     told = yield from list_returning(namespace, "summary", "archive")
+    speakers = (yield from find_speakers(namespace)) if told else Speakers()
     left = record
 
     def change(current: dict[str, MemoryRecord]) -> list[PutOp]:
@@ -109,7 +111,7 @@ def forget_steps(
         changed = [left, *withheld(current, witnesses).values()]
         for each in (current.get(each.id) for each in told if each.id != key):
             if each is not None and may_return(each):
-                changed += [] if (kept := _untold(each, found, now)) is each else [as_deleted(kept, each)]
+                changed += [] if (kept := _untold(each, found, speakers, now)) is each else [as_deleted(kept, each)]
         return [put(namespace, each) for each in changed]
 
     yield from rewrite(namespace, [key, *witnesses, *(each.id for each in told)], change)
@@ -117,18 +119,24 @@ def forget_steps(
     return left
 
 
-def _untold(record: MemoryRecord, gone: MemoryRecord, now: dt.datetime) -> MemoryRecord:
+def _untold(record: MemoryRecord, gone: MemoryRecord, speakers: Speakers, now: dt.datetime) -> MemoryRecord:
     """A summary or an archive without what is forgotten; its tombstone where nothing is left."""
     said = Voice.of(gone)
     if record.role == "archive":
-        return without_statement(record, lambda line: point_tells(line, said) or says(line, gone.text), now)
+        return without_statement(record, lambda line: speakers.tells(line, said, _says), now)
     points = read_points(record)
-    kept = [point for point in points if not (point_tells(point, said) or (is_beside(point) and is_of(point, gone)))]
+    beside = [point for point in points if is_beside(point) and is_of(point, gone)]
+    kept = [point for point in points if point not in beside and not speakers.tells(point, said, says_it)]
     if kept == points:
         return record
     if not kept:
         return retire(record, now, EMPTIED)
     return record.model_copy(update={"text": write_points(kept), "updated_at": now})
+
+
+def _says(line: str, statement: str) -> bool:
+    """Whether a line of an archive, which may be a paragraph, says a statement."""
+    return says_it(line, statement) or says(line, statement)
 
 
 def clear_steps(services: Services, scope: Scope, thread_id: str) -> Steps[list[MemoryRecord]]:

@@ -20,7 +20,8 @@ NOBODY = "somebody"  # stands for a name in which nothing can be shown
 
 _SIGNS = re.compile(r"[<>‹›«»⟨⟩〈〉《》＜＞{}\[\]()\"“”„`|\\:：;；=*#&%~]")
 _OF_ROLES = "user human assistant ai bot tool function system developer memory summary archive document turn"
-_ROLES = frozenset(_OF_ROLES.split())
+_MARKS = ("open", "decided", "topics", "alsosaid", "actionstaken")  # before the lines of archives and summaries
+_ROLES = frozenset([*_OF_ROLES.split(), *_MARKS])
 # Letters that are drawn as Latin ones, as far as the names of roles have them.
 _PLAIN = str.maketrans("аеіορсѕуехтмоαινυτκ01", "aeiopcsyextmoaivutkol")
 
@@ -73,7 +74,7 @@ def shown_name(name: str) -> str:
 
 
 def _is_role(name: str) -> bool:
-    """Whether a name reads like a role."""
+    """Whether a name reads like a role, or like what stands before a line of another kind."""
     folded = unicodedata.normalize("NFKD", name).casefold()
     letters = "".join(each for each in folded if each.isalnum())
     return letters in _ROLES or letters.translate(_PLAIN) in _ROLES

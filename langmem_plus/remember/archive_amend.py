@@ -11,27 +11,33 @@ from langmem_plus.records import Decision, MemoryRecord, Scope
 from langmem_plus.remember.fact_records import retire
 from langmem_plus.remember.forgetting import says
 from langmem_plus.remember.gist import without_statement
-from langmem_plus.remember.points import amend, heard, read_points, write_points
+from langmem_plus.remember.points import amend, read_points, write_points
 from langmem_plus.remember.rewrite import rewrite
 from langmem_plus.remember.steps import Steps, put
 from langmem_plus.remember.tombstones import EMPTIED, as_deleted, list_returning, may_return
+from langmem_plus.remember.whose import Speakers, find_speakers
 from langmem_plus.services import Services
 from langmem_plus.speakers import Voice
 
 
-def requested(requests: Sequence[Voice]) -> Callable[[str], bool]:
-    """Whether a line says what somebody asked to forget."""
+def requested(requests: Sequence[Voice], speakers: Speakers | None = None) -> Callable[[str], bool]:
+    """Whether a line says what its speaker asked to forget."""
+    known = speakers or Speakers()
 
     def tells(line: str) -> bool:
-        heard_of = [(heard(line, request.name), request.text) for request in requests]
-        return not amend([line], (), requests) or any(own is not None and says(own, text) for own, text in heard_of)
+        heard_of = [(known.heard(line, request.name), request) for request in requests]
+        return any(
+            own is not None and (says(own, request.text) or not amend([line], (), [request]))
+            for own, request in heard_of
+        )
 
     return tells
 
 
-def amend_archives(services: Services, scope: Scope, tells: Callable[[str], bool]) -> Steps[None]:
-    """Take out of every archive of the namespace what tells of something that is to be forgotten, and nothing else."""
+def amend_archives(services: Services, scope: Scope, requests: Sequence[Voice]) -> Steps[None]:
+    """Take out of every archive of the namespace what somebody asked to forget, and nothing else."""
     archives = yield from list_returning(scope.namespace, "archive")
+    tells = requested(requests, (yield from find_speakers(scope.namespace)) if archives else Speakers())
 
     def change(current: dict[str, MemoryRecord]) -> list[PutOp]:
         now = services.clock()

@@ -19,7 +19,7 @@ from langmem_plus.errors import ConfigError
 from langmem_plus.prompts import Summary, render_summary
 from langmem_plus.records import FORGOTTEN, TURN_ROLES, Decision, Fact, MemoryRecord, MemoryReport, Scope, summary_key
 from langmem_plus.remember.actions import shorten, told_actions
-from langmem_plus.remember.archive_amend import amend_archives, amend_summaries, requested
+from langmem_plus.remember.archive_amend import amend_archives, amend_summaries
 from langmem_plus.remember.beside import has_room
 from langmem_plus.remember.decide import FORGET, is_request
 from langmem_plus.remember.draft import Draft
@@ -129,7 +129,7 @@ def summarize_steps(services: Services, scope: Scope, work: Work) -> Steps[Memor
     cost no call: a summary that is due with them is made at the next turn that says something.
     """
     if work.requests:
-        yield from amend_archives(services, scope, requested(work.requests))
+        yield from amend_archives(services, scope, work.requests)
     if not services.config.summarize:
         return MemoryReport(counts={"summaries": 0})
     made, warnings = 0, list[str]()
