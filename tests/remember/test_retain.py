@@ -13,9 +13,12 @@ from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 
 from langmem_plus.config import MemoryConfig
-from langmem_plus.records import MemoryRecord, Scope, archive_key
+from langmem_plus.prompts import Archived
+from langmem_plus.records import FORGOTTEN, REVIEW, MemoryRecord, Scope, archive_key
 from langmem_plus.remember import retain as retaining
+from langmem_plus.remember.archive import archive
 from langmem_plus.remember.retain import aretain, has_expired, is_old, retain, retain_node
+from langmem_plus.remember.review import REJECTED, WAITS
 from langmem_plus.services import Services
 from langmem_plus.store import MarkdownStore
 from langmem_plus.testing import ScriptedChatModel
@@ -221,3 +224,132 @@ def test_what_is_kept_by_a_wish_never_goes(record: MemoryRecord, days: float | N
         assert days is not None
         assert record.created_at <= START - dt.timedelta(days=days)
         assert record.extracted is not False or record.status != "active"
+
+
+def test_no_fact_goes_that_no_line_tells(store: BaseStore, clock: Clock) -> None:
+    """However many there are, in however many conversations, also beside a person's line; what waits isn't told."""
+    facts = [put(store, f"f{n}", f"My tree {n} is called Ñ{n}.", thread_id=f"t{n % 3}") for n in range(60)]
+    key = archive_key(SCOPE.model_copy(update={"thread_id": "t0"}))
+    put(store, key, "Bring the key.", role="archive", thread_id="t0")
+    assert retain(make(store, clock), SCOPE).counts == {"retired": 60}
+    assert all(fact.text in archived(store, fact.thread_id).splitlines() for fact in facts)
+    assert "Bring the key." in archived(store, "t0").splitlines()
+
+
+@pytest.mark.parametrize(
+    "text", ["Room 4711. Code 99.", "Anna, Bergen.", "`make all`", "Мы купили дом. Ключ под ковром."]
+)
+def test_no_turn_goes_without_a_line_of_its_own(clock: Clock, text: str) -> None:
+    """Also one that is worth no archive otherwise; small talk goes as it is."""
+    store = InMemoryStore()
+    put(store, "turn", text, role="user")
+    put(store, "thanks", "Thanks a lot!", role="user", thread_id="other")
+    assert retain(make(store, clock), SCOPE).counts == {"retired": 2}
+    found = archived(store, "old")
+    assert all(word in found for word in text.replace("`", " ").replace(".", " ").replace(",", " ").split())
+    assert not archived(store, "other")
+
+
+def test_what_a_model_doesnt_tell_stands_behind_its_answer(clock: Clock) -> None:
+    """Facts word for word, and what stood there, a person's line, too."""
+    store = InMemoryStore()
+    put(store, "fact", "I am allergic to penicillin.")
+    put(store, archive_key(SCOPE.model_copy(update={"thread_id": "old"})), "Call Bob back.", role="archive")
+    services, answer = make(store, clock), Archived(summary="They had a chat.")
+    asked = Services(config=services.config, store=store, clock=clock, model=ScriptedChatModel(then=answer))
+    assert retain(asked, SCOPE).counts == {"retired": 1}
+    told = {"They had a chat.", "Call Bob back.", "I am allergic to penicillin."}
+    assert set(archived(store, "old").splitlines()) == told
+    put(store, "later", "I sing.")
+    clock.now += dt.timedelta(hours=2)
+    assert retain(asked, SCOPE).counts == {"retired": 1}
+    assert told | {"I sing."} == set(archived(store, "old").splitlines())
+
+
+@pytest.mark.parametrize("how", ["edited", "forgotten"])
+def test_an_archive_that_loses_the_line_keeps_the_fact(clock: Clock, how: str) -> None:
+    """Between its writing and the erasure, or before: what no archive tells stays, is counted, and warned about."""
+
+    class Edited(InMemoryStore):
+        def batch(self, ops: Any) -> Any:
+            ops = list(ops)
+            for op in ops:
+                if how == "edited" and getattr(op, "value", None) and op.value["role"] == "archive":
+                    op.value["text"] = "Nothing of it."
+            return super().batch(ops)
+
+    store = Edited()
+    put(store, "fact", "I live in Lyon.")
+    if how == "forgotten":
+        key = archive_key(SCOPE.model_copy(update={"thread_id": "old"}))
+        put(store, key, "I live in Lyon.", role="archive", status="deleted", source_ids=["fact"])
+    report = retain(make(store, clock), SCOPE)
+    assert report.counts == {"retired": 0, "retain_left": 1}
+    assert report.warnings == ["1 old records stay, because no archive tells them"]
+    assert "fact" in ids(store)
+
+
+def test_what_waits_for_its_owner_stays(store: BaseStore, clock: Clock) -> None:
+    """The fact, what it would replace, and the turn that it was drawn from; what was turned down goes untold."""
+    put(store, "target", "I live in Paris.")
+    put(store, "waits", "I live in Lyon.", status="pending", metadata={REVIEW: {"targets": {"target": "x"}}})
+    put(store, "turn", "I live in Lyon. I sing.", role="user", metadata={REVIEW: {"waits": WAITS}})
+    put(store, "no", "My pin is 1234.", role="user", metadata={REVIEW: {"x": REJECTED}})
+    assert retain(make(store, clock), SCOPE).counts == {"retired": 1}
+    assert {"target", "waits", "turn"} <= ids(store)
+    assert not archived(store, "old")
+
+
+def test_a_replaced_fact_is_told_before_it_goes(store: BaseStore, clock: Clock) -> None:
+    """Counted from when it was replaced; what was forgotten, by itself, in its place or in its turn, isn't told."""
+    day = START - dt.timedelta(days=8)
+    put(store, "paris", "I live in Paris.", 300, status="superseded", replaced_by="lyon", updated_at=day)
+    put(store, "lately", "I live in Bonn.", 300, status="superseded", replaced_by="lyon", updated_at=START)
+    put(store, "lyon", "I live in Lyon.", 1)
+    put(store, "pin", "My pin is 1234.", status="superseded", replaced_by="new pin")
+    put(store, "new pin", "My pin is 5678.", status="deleted")
+    put(store, "word", "My safe word is tulip.", status="superseded", replaced_by="lyon", source_ids=["hidden"])
+    put(store, "hidden", "My safe word is tulip.", role="user", metadata={FORGOTTEN: True})
+    assert retain(make(store, clock), SCOPE).counts == {"retired": 5}
+    assert archived(store, "old") == "I live in Paris. (until 2026-04-23)"
+    assert store.get(SCOPE.namespace, "lately") is not None
+    assert "lyon" in ids(store)
+
+
+def test_a_forgotten_archive_keeps_out_what_it_had_read(store: BaseStore, clock: Clock) -> None:
+    """As long as any of it is there; then it goes."""
+    key = archive_key(SCOPE.model_copy(update={"thread_id": "old"}))
+    put(store, key, "We sold the boat.", role="archive", status="deleted", source_ids=["turn", "fact"])
+    put(store, "turn", "We sold the boat.", 3, role="user", extracted=True)
+    services = make(store, clock)
+    assert retain(services, SCOPE).counts == {"retired": 0}
+    assert archive(services, SCOPE.model_copy(update={"thread_id": "old"})).record is None
+    store.delete(SCOPE.namespace, "turn")
+    clock.now += dt.timedelta(hours=2)
+    assert retain(services, SCOPE).counts == {"retired": 1}
+    assert store.get(SCOPE.namespace, key) is None
+
+
+def test_a_clock_that_was_ahead_stops_nothing(clock: Clock) -> None:
+    """The hour's pause counts from the past alone."""
+    store = InMemoryStore()
+    services = make(store, clock)
+    clock.now += dt.timedelta(days=3650)
+    retain(services, SCOPE)
+    clock.now = START
+    put(store, "fact", "I live in Lyon.")
+    assert retain(services, SCOPE).counts == {"retired": 1}
+
+
+def test_the_global_space_is_looked_through_too(store: BaseStore, clock: Clock) -> None:
+    """Whichever space somebody talks in; its facts are told by archives of its own."""
+    own = SCOPE.model_copy(update={"space": "global"})
+    time = START - dt.timedelta(days=30)
+    known = {"user_id": "ann", "space": "global", "thread_id": "old", "created_at": time, "updated_at": time}
+    store.put(own.namespace, "fact", MemoryRecord(id="fact", text="I live in Lyon.", **known).to_value())
+    put(store, "here", "I sing.")
+    assert retain(make(store, clock), SCOPE).counts == {"retired": 2}
+    assert store.get(own.namespace, "fact") is None
+    (item,) = store.search(own.namespace, filter={"role": "archive"})
+    assert item.value["text"].splitlines()[0] == "I live in Lyon."
+    assert archived(store, "old") == "I sing."
