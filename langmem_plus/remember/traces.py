@@ -4,8 +4,8 @@ An erased **fact** takes with it what it replaced, the turns that it was drawn f
 and facts that say it word for word; what else was drawn from those turns stays, and no longer names them. An erased
 **turn** or **thread** takes with it the facts that were drawn from nothing else; a fact that another turn stands for
 stays, and no longer names the erased one. A **summary** that read what is erased is made anew, without a model, out of
-the turns that it read and that are left; of an **archive** that read it, or tells it, those lines stay that a text that
-is left stands for.
+the turns that it read and that are left; an **archive** loses the lines that say what is erased, and, where it is of
+its conversation, or read it, those that share a word with it that no text that is left holds.
 """
 
 from __future__ import annotations
@@ -22,13 +22,25 @@ from langmem_plus.remember.beside import bare, has_room
 from langmem_plus.remember.facts import in_order
 from langmem_plus.remember.forgetting import restates, tells
 from langmem_plus.remember.found import without_proposals
-from langmem_plus.remember.gist import UNREAD, read_gist, tags_of, without
+from langmem_plus.remember.function_words import SPACED
+from langmem_plus.remember.gist import LASTING, UNREAD, lasting, marks_of, read_gist, tags_of, unmarked, without
 from langmem_plus.remember.points import extract_points, heard, read_points, write_points
-from langmem_plus.speakers import Voice
+from langmem_plus.remember.whose import Speakers
+from langmem_plus.speakers import Voice, name_of, shown_name
 from langmem_plus.text import tokens, words
 
 # A statement of fewer words stands in too many texts that don't speak of it; it is only found as a whole.
 _FEWEST_WORDS = 3
+# Words that everybody says of anything tell nothing of what is erased: those of languages we know, and a few more.
+_MORE = """
+like liked love loved live lived work want wanted need needed got get go going went make made take took use used know
+think say said tell told call called name named favourite favorite prefer enjoy mag liebe wohne lebe arbeite heißt heiße
+möchte brauche gehe mache lieblings aime habite travaille appelle préfère veux nom gusta vivo trabajo llama llamo quiero
+prefiero nombre mi piace abito lavoro chiama voglio preferisco c d j l m n qu s t люблю живу работаю зовут хочу нравится
+мой моя моё мои меня 喜欢 我喜 我的 我们 我住 我在 工作 现在
+"""
+_SAID = frozenset(_MORE.split()).union(*(language.function_words for language in SPACED))
+_EVERYDAY = frozenset(token for word in _SAID for token in tokens(word))
 
 
 def says_it(text: str, statement: str) -> bool:
@@ -66,6 +78,8 @@ class Traces:
     def __init__(self, records: Sequence[MemoryRecord], config: MemoryConfig, now: dt.datetime) -> None:
         self._records, self._config, self._now = records, config, now
         self._by_id = {record.id: record for record in reversed(records)}
+        self._speakers = Speakers(records)
+        self._names = {shown_name(name).casefold() for record in records if (name := name_of(record))}
         self._gone: set[str] = set()
         self._sources: set[str] = set()  # what was erased, by its ids and its messages' ids
         self._statements: list[Voice] = []  # what was erased as a fact: whoever said it may say it no more
@@ -132,7 +146,7 @@ class Traces:
         return any(tells(record, said, says_it) for said in self._statements)
 
     def _tells(self, point: str) -> bool:
-        return any(point_tells(point, said) for said in self._statements)
+        return any(self._speakers.tells(point, said, says_it) for said in self._statements)
 
     def _erased(self, role: str) -> list[MemoryRecord]:
         return [record for record in self._records if record.role == role and record.id in self._gone]
@@ -157,8 +171,8 @@ class Traces:
         read = not self._sources.isdisjoint(record.source_ids) and record.role not in TURN_ROLES
         if record.role == "summary" and (read or self._says_points(record)):
             return self._summary(record)
-        if record.role == "archive" and (read or self._has_read_erased(record) or self._tells_any(record)):
-            return self._archive(record)
+        if record.role == "archive":
+            return self._archive(record, is_near=read or record.thread_id in self._threads())
         linked = not self._gone.isdisjoint((*record.replaces, record.replaced_by or ""))
         record = without_proposals(record, self._gone)
         if not (read or linked):
@@ -216,40 +230,51 @@ class Traces:
         update = {"text": write_points(made), "source_ids": [id for id in summary.source_ids if id in kept]}
         return summary.model_copy(update=update)
 
-    def _tells_any(self, archive: MemoryRecord) -> bool:
-        return any(self._tells(line) for line in read_gist(archive).lines)
+    def _threads(self) -> set[str | None]:
+        """The conversations of what is erased."""
+        gone = (self._by_id[id] for id in self._gone if id in self._by_id)
+        return {record.thread_id for record in gone if record.role in ("memory", *TURN_ROLES)}
 
-    def _has_read_erased(self, archive: MemoryRecord) -> bool:
-        """Whether an archive covers an erased turn of its conversation that it doesn't name any more."""
-        gone = [self._by_id[id] for id in self._gone if id in self._by_id]
-        turns = [each for each in gone if each.role in TURN_ROLES and each.thread_id == archive.thread_id]
-        return archive.covers_until is not None and any(each.created_at <= archive.covers_until for each in turns)
-
-    def _archive(self, archive: MemoryRecord) -> MemoryRecord | None:
-        """What is left of an archive: lines, topics and names whose words all stand in one text that is left."""
-        if archive.status != "active":
-            return None
+    def _archive(self, archive: MemoryRecord, *, is_near: bool) -> MemoryRecord | None:
+        """What is left of an archive: lines, topics and names that don't say what is erased and, where it is near,
+        share no word with it that no text that is left holds. The others stay, also where nothing else stands for them
+        any more; the speaker's name in front of a line is no word of it.
+        """
         alive = [record for record in self._records if record.id not in self._gone]
         turns = [r for r in alive if r.role in TURN_ROLES and r.thread_id == archive.thread_id]
-        told = [turn for turn in turns if not turn.metadata.get(FORGOTTEN)]
-        facts = [record for record in alive if record.role == "memory" and record.status == "active"]
-        texts = [set(tokens(record.text)) for record in (*told, *facts)]
+        own = self._own_words(turns, alive) if is_near else set[str]()
 
-        def stands(term: str) -> bool:
-            return any(set(tokens(term)) <= text for text in texts)
+        def shares(line: str) -> bool:
+            return not own.isdisjoint(tokens(self._without_name(unmarked(line))))
 
-        left = without(read_gist(archive), lambda line: self._tells(line) or not stands(line))
-        left = replace(left, topics=tuple(filter(stands, left.topics)), names=tuple(filter(stands, left.names)))
+        old = read_gist(archive)
+        left = without(old, lambda line: self._tells(line) or shares(line))
+        topics, names = (tuple(term for term in terms if not shares(term)) for terms in (left.topics, left.names))
+        left = replace(left, topics=topics, names=names)
+        sources = _apart_from(archive.source_ids, self._sources)
+        if left == old and sources == archive.source_ids:
+            return archive
         if not left:
             return None
-        metadata = {name: value for name, value in archive.metadata.items() if name != UNREAD} | left.metadata
-        update = {
-            "text": left.text,
-            "tags": tags_of(left),
-            "source_ids": _apart_from(archive.source_ids, self._sources),
-            "metadata": {**metadata, "message_count": len(turns)},
-        }
-        return archive.model_copy(update=update)
+        metadata = {name: value for name, value in archive.metadata.items() if name not in (UNREAD, LASTING)}
+        metadata |= {**left.metadata, **marks_of(lasting(archive), left), "message_count": len(turns)}
+        return archive.model_copy(
+            update={"text": left.text, "tags": tags_of(left), "source_ids": sources, "metadata": metadata}
+        )
+
+    def _own_words(self, turns: Sequence[MemoryRecord], alive: Sequence[MemoryRecord]) -> set[str]:
+        """The words of what is erased that nothing holds that is left of the conversation, nor any fact."""
+        told = (turn for turn in turns if not turn.metadata.get(FORGOTTEN))
+        facts = (record for record in alive if record.role == "memory" and record.status == "active")
+        gone = (self._by_id[id] for id in self._gone if id in self._by_id)
+        erased = {word for record in gone if record.role in ("memory", *TURN_ROLES) for word in tokens(record.text)}
+        left = {word for record in (*told, *facts) for word in tokens(record.text)}
+        return erased - left - _EVERYDAY
+
+    def _without_name(self, line: str) -> str:
+        """A line without the speaker's name in front of it."""
+        before, colon, rest = line.partition(": ")
+        return rest if colon and before.casefold() in self._names else line
 
 
 def _apart_from(ids: Iterable[str], gone: set[str]) -> list[str]:

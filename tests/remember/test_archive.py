@@ -14,10 +14,11 @@ from langmem_plus.config import MemoryConfig
 from langmem_plus.controls import clear_steps, forget_steps
 from langmem_plus.errors import ConfigError, ConflictError
 from langmem_plus.prompts import Archived
-from langmem_plus.records import FORGOTTEN, MemoryRecord, Scope, archive_key
+from langmem_plus.records import FORGOTTEN, REVIEW, MemoryRecord, Scope, archive_key
 from langmem_plus.remember.archive import COMPRESSED, Archiving, aarchive, archive, archive_node, archive_steps
 from langmem_plus.remember.extract import extract
 from langmem_plus.remember.gist import UNREAD
+from langmem_plus.remember.review import WAITS
 from langmem_plus.remember.steps import Exchange, run_steps
 from langmem_plus.remember.summarize import Work, summarize
 from langmem_plus.services import Services
@@ -253,3 +254,55 @@ def test_a_request_to_forget_leaves_the_archives(person: Any) -> None:
     (record,) = ann.records("archive")
     assert "Lyon" not in str(record.to_value())
     assert "green tea" in record.text
+
+
+@pytest.mark.parametrize("change", ["restored", "approved", "imported"])
+def test_what_comes_back_after_an_archive_was_made_is_unread(change: str) -> None:
+    """Restored, approved and imported turns were written before what the archive has read."""
+    services = make()
+    (old,) = put(services, "We sold the boat Marieke.")
+    hidden = {
+        "restored": {"status": "deleted", "metadata": {"reason": "its owner cleared the conversation"}},
+        "approved": {"metadata": {REVIEW: {"f": WAITS}}},
+        "imported": None,
+    }[change]
+    if hidden is None:
+        services.find_store().delete(SCOPE.namespace, old.id)
+    else:
+        services.find_store().put(SCOPE.namespace, old.id, old.model_copy(update=hidden).to_value())
+    put(services, "I like trains.", start=2)
+    assert archive(services, SCOPE).written
+    assert "Marieke" not in read(services).text
+    services.find_store().put(SCOPE.namespace, old.id, old.to_value())
+    assert archive(services, SCOPE).written
+    assert "Marieke" in read(services).text
+    assert set(read(services).source_ids) == {"turn 0", "turn 2"}
+    assert not archive(services, SCOPE).written
+
+
+def test_a_clock_that_was_ahead_passes_nothing_over() -> None:
+    """What is said until it catches up is read, too; and of many turns each one is known."""
+    services = make(summary_source_max_turns=3)
+    put(services, "I like trains.", created_at=NOW + dt.timedelta(days=2))
+    put(services, *(f"I like number {place}." for place in range(10)), start=2)
+    archive(services, SCOPE)
+    put(services, "We sold the boat Marieke.", start=20)
+    assert archive(services, SCOPE).written
+    assert "Marieke" in read(services).text
+    assert len(read(services).source_ids) == 12
+    assert not archive(services, SCOPE).written
+
+
+@pytest.mark.parametrize("model", [None, ScriptedChatModel(then=Archived(summary="A chat."))])
+def test_a_persons_line_stays(model: ScriptedChatModel | None) -> None:
+    """However much is said since, and whoever makes the archive anew."""
+    services = make(model, summary_max_items=2)
+    put(services, *KYOTO)
+    record = archive(services, SCOPE).record
+    assert record is not None
+    edited = record.model_copy(update={"text": f"{record.text}\nBring the key.\nDecided: Pay Bob."})
+    services.find_store().put(SCOPE.namespace, record.id, edited.to_value())
+    for start in (4, 14):
+        put(services, *(f"I like number {place}." for place in range(10)), start=start)
+        assert archive(services, SCOPE).written
+        assert {"Bring the key.", "Decided: Pay Bob."} <= set(read(services).text.splitlines())
