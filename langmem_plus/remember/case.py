@@ -32,7 +32,8 @@ from langmem_plus.remember.rewrite import rewrite
 from langmem_plus.remember.simhash import near_duplicate, simhash
 from langmem_plus.remember.steps import Namespace, Steps, get_records, put
 from langmem_plus.remember.tombstones import EMPTIED, as_deleted, list_returning, may_return
-from langmem_plus.remember.traces import point_tells
+from langmem_plus.remember.traces import says_it
+from langmem_plus.remember.whose import Speakers, find_speakers
 from langmem_plus.services import Services
 from langmem_plus.shown import shown
 from langmem_plus.speakers import Voice, same_speaker
@@ -52,6 +53,7 @@ class Case:
         turns: the ids of the turns that it comes from, and of the replies to them.
         witnesses: the ids of the turns through which what is forgotten would come back.
         told: the ids of the namespace's summaries and archives.
+        speakers: who speaks in the namespace.
         heirs: the ids of what stands in the place of what it would retire, or stood there.
         changed: whether the answer changed something.
         done: what became of the fact then: added, updated, deleted, repeated or rejected.
@@ -64,6 +66,7 @@ class Case:
     turns: list[str] = field(default_factory=list)
     witnesses: list[str] = field(default_factory=list)
     told: list[str] = field(default_factory=list)
+    speakers: Speakers = field(default_factory=Speakers)
     heirs: list[str] = field(default_factory=list)
     changed: bool = False
     done: str = ""
@@ -174,20 +177,19 @@ class Case:
         """The summaries and archives that tell of something, without it."""
         archives = self._telling(current, "archive")
         now, said = self.services.clock(), [Voice.of(each) for each in gone]
-        left = [
-            (each, without_statement(each, lambda line: any(point_tells(line, voice) for voice in said), now))
-            for each in archives
-        ]
+        left = [(each, without_statement(each, lambda line: self._tells(line, said), now)) for each in archives]
         changed = [as_deleted(kept, each) for each, kept in left if kept is not each]
-        return [*self._summaries(current, lambda points: _without(points, gone)), *changed]
+        return [
+            *self._summaries(current, lambda points: [each for each in points if not self._tells(each, said)]),
+            *changed,
+        ]
+
+    def _tells(self, line: str, said: Sequence[Voice]) -> bool:
+        return any(self.speakers.tells(line, each, says_it) for each in said)
 
     def _telling(self, current: Mapping[str, MemoryRecord], role: str) -> list[MemoryRecord]:
         found = (current[each] for each in self.told if each in current)
         return [each for each in found if each.role == role and may_return(each)]
-
-
-def _without(points: Sequence[str], gone: Sequence[MemoryRecord]) -> list[str]:
-    return [point for point in points if not any(point_tells(point, Voice.of(each)) for each in gone)]
 
 
 def find_heirs(namespace: Namespace, records: Mapping[str, MemoryRecord]) -> Steps[dict[str, MemoryRecord]]:
@@ -212,6 +214,7 @@ def open_case(services: Services, namespace: Namespace, key: str) -> Steps[Case]
     targets = yield from get_records(namespace, targets_of(record))
     case.heirs = list((yield from find_heirs(namespace, targets)))
     case.told = [each.id for each in (yield from list_returning(namespace, "summary", "archive"))]
+    case.speakers = (yield from find_speakers(namespace)) if case.told else Speakers()
     if forgets(record):
         decisions = [Decision(event="DELETE", target=each) for each in targets]
         case.witnesses = yield from find_witnesses(namespace, decisions, [], targets.values())

@@ -292,3 +292,19 @@ def test_a_request_that_was_carried_out_isnt_brought_back(tmp_path: Any) -> None
         with pytest.raises(NotFoundError, match=rf"{number.id}.*that was done: undelete that memory"):
             client.undelete(request.id, user_id="ann")
         assert client.undelete(number.id, user_id="ann").status == "active"
+
+
+@pytest.mark.parametrize("answer", ["approve", "reject"])
+def test_an_answer_reaches_what_was_cleared(tmp_path: Any, answer: str) -> None:
+    """What was approved to be forgotten, or was rejected, doesn't come back with its conversation."""
+    config = MemoryConfig(embeddings="none", background=False, summary_refresh_turns=1)
+    event = "DELETE" if answer == "approve" else "ADD"
+    with MemoryClient(InMemoryStore(), config=config, review=lambda each, known: each.event == event) as client:
+        say(client, "My phone number is 555 0199.", "Noted: your phone number is 555 0199.")
+        if answer == "approve":
+            say(client, "Please forget my phone number.", thread_id="u")
+        (waiting,) = client.pending(user_id="ann")
+        client.clear_conversation("t", user_id="ann")
+        (client.approve if answer == "approve" else client.reject)(waiting.id, user_id="ann")
+        assert client.restore_conversation("t", user_id="ann")
+        assert "0199" not in told(client, "What is my phone number?")
