@@ -7,6 +7,7 @@ A value comes from, first wins: an argument, an environment variable (``LANGMEM_
 from __future__ import annotations
 
 import difflib
+import functools
 import logging
 import os
 import tomllib
@@ -285,6 +286,7 @@ class MemoryConfig(BaseSettings):
         except SettingsError as error:  # a list in the environment that isn't JSON
             raise ConfigError(f'{error}: {error.__cause__}. Lists are JSON, such as ["last time"].') from error
         _tell_unknown()
+        _tell_limits(self.hard_limit_tokens, self.threshold_tokens)
 
     @classmethod
     def settings_customise_sources(
@@ -360,6 +362,18 @@ def _tell_unknown() -> None:
         _TOLD.add(upper)
         near = [f"{prefix}{knob.upper()}" for knob in difflib.get_close_matches(name, MemoryConfig.model_fields, 1)]
         logger.warning("%s is not a setting%s", variable, f"; did you mean {near[0]}?" if near else ", it does nothing")
+
+
+@functools.cache
+def _tell_limits(hard: int | None, threshold: int) -> None:
+    """Say once a process that a hard limit below the threshold leaves the threshold nothing to do."""
+    if hard is not None and hard < threshold:
+        logger.warning(
+            "hard_limit_tokens (%s) is below threshold_tokens (%s): answers in long threads wait for their summaries; "
+            "set threshold_tokens below it",
+            hard,
+            threshold,
+        )
 
 
 def read_toml(path: Path) -> dict[str, Any]:

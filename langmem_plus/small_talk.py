@@ -161,7 +161,7 @@ def find_small_talk(text: str, *, asked: bool = False, cues: tuple[str, ...] = (
     flat = normalise(text)
     if len(flat) > CUE_CHARACTERS or is_question(text):
         return None
-    known = _GREETINGS if asked else _ALL
+    known = _GREETINGS if asked else SMALL_TALK
     if cues:
         known = amended(known, tuple(cue for cue in cues if cue.startswith(LESS)) if asked else cues)
     found, rest = find_cues(flat, known)
@@ -190,4 +190,4 @@ def amended(built_in: tuple[str, ...], cues: tuple[str, ...]) -> tuple[str, ...]
 
 
 _GREETINGS = longest_first(GREETINGS_AND_THANKS)
-_ALL = longest_first(GREETINGS_AND_THANKS + ACKNOWLEDGEMENTS)
+SMALL_TALK = longest_first(GREETINGS_AND_THANKS + ACKNOWLEDGEMENTS)

@@ -41,8 +41,8 @@ REPLY_TOKENS = 3  # every call ends with the opening of the reply
 
 # Short texts whose count is remembered: a recall counts headings, the question and each line several times.
 _REMEMBERED, _SHORT = 4096, 2000
-# A cut moves back to the last sentence end, else to the last space, if that stands in the last third.
-_LAST_PART = 2 / 3
+# A cut moves back to the last sentence end if that stands in the last half, else to a space in the last third.
+_SENTENCE_PART, _SPACE_PART = 1 / 2, 2 / 3
 _SENTENCE_END = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’)\]]*+(?=\s)|[。！？｡]++[」』”’）]*+|\n")
 _SPACE = re.compile(r"\s+")
 # Blocks that repeat what stands in `tool_calls`.
@@ -74,8 +74,8 @@ class TokenCounter(ABC):
         """The length in characters of the longest prefix of about ``limit`` tokens; ``len(text)`` if all of it fits."""
 
     def clip(self, text: str, limit: int) -> str:
-        """A prefix of at most ``limit`` tokens: the whole text if it fits, else up to a sentence end in its last part,
-        else up to a space there, else up to a token's end. No character or surrogate pair is split."""
+        """A prefix of at most ``limit`` tokens: the whole text if it fits, else up to a sentence end in its last half,
+        else up to a space in its last third, else up to a token's end. No character or surrogate pair is split."""
         if limit <= 0:
             return ""
         end, allowed = self._cut(text, limit), limit
@@ -317,9 +317,9 @@ def _tidy(text: str, end: int) -> str:
         end -= 1
     if end >= len(text):
         return text
-    earliest = int(end * _LAST_PART)
-    for boundary in (_SENTENCE_END, _SPACE):
-        ends = [match.end() for match in boundary.finditer(text, earliest, end + 1) if match.end() <= end]
+    for boundary, part in ((_SENTENCE_END, _SENTENCE_PART), (_SPACE, _SPACE_PART)):
+        found = boundary.finditer(text, int(end * part), end + 1)
+        ends = [match.end() for match in found if match.end() <= end and not _inside_character(text, match.end())]
         if ends:
             return text[: ends[-1]].rstrip()
     return text[:end].rstrip()

@@ -245,6 +245,15 @@ class TestEnvironment:
         assert config.retry_seconds * 2**config.retries < threading.TIMEOUT_MAX
         assert config.flush_seconds < threading.TIMEOUT_MAX
 
+    def test_a_hard_limit_below_the_threshold_is_told_once(self, caplog: pytest.LogCaptureFixture) -> None:
+        """It works, but the threshold never comes first, so that answers wait; equal ones and none say nothing."""
+        for _ in range(2):
+            MemoryConfig(hard_limit_tokens=61, threshold_tokens=62)
+            MemoryConfig(hard_limit_tokens=62, threshold_tokens=62)
+            MemoryConfig(hard_limit_tokens=None)
+        (told,) = [record.getMessage() for record in caplog.records]
+        assert "hard_limit_tokens (61) is below threshold_tokens (62)" in told
+
     def test_an_unknown_variable_is_told_once(
         self, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
     ) -> None:

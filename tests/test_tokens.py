@@ -250,9 +250,12 @@ def test_a_clip_of_a_clip_changes_nothing(text: str, found: TokenCounter) -> Non
 
 
 def test_a_clip_prefers_the_end_of_a_sentence() -> None:
-    """A cut moves back to a sentence's end in the last third, else to a space there, else stays at the token."""
+    """A cut moves back to a sentence's end in the last half, else to a space in the last third, else stays at the
+    token.
+    """
     found = CharacterCounter()
     assert found.clip("We moved to Lyon. She teaches.", 20) == "We moved to Lyon."
+    assert found.clip("Where do I live now? This is a long sentence", 30) == "Where do I live now?"
     assert found.clip("Yes. We moved to Lyon in the spring", 20) == "Yes. We moved to"
     assert found.clip("我们搬到了里昂。她教化学", 10) == "我们搬到了里昂。"
     assert found.clip("Pi is 3.14159 and so on", 14) == "Pi is 3.14159"

@@ -13,6 +13,7 @@ memory   everything else                                         memories
 
 from __future__ import annotations
 
+import difflib
 import logging
 from collections.abc import Sequence
 from typing import Any
@@ -22,6 +23,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphBubbleUp
 
 from langmem_plus.config import MemoryConfig
+from langmem_plus.errors import ConfigError
 from langmem_plus.messages import last_human, message_words
 from langmem_plus.recall.cues import (
     ANCHOR,
@@ -39,6 +41,8 @@ from langmem_plus.services import Services, Step, Update, stage
 from langmem_plus.small_talk import (
     CUE_CHARACTERS,
     GREETINGS_AND_THANKS,
+    LESS,
+    SMALL_TALK,
     amended,
     find_cues,
     find_small_talk,
@@ -95,6 +99,22 @@ def _by_cue(text: str, config: MemoryConfig, asked: bool) -> Plan:
     return Plan(strategy="memory", reason="no other cue: memory is the default", query=text)
 
 
+def check_cues(config: MemoryConfig) -> None:
+    """See to it that each ``-cue`` takes a built-in one out.
+
+    Raises:
+        ConfigError: there is no such built-in cue.
+    """
+    lists = {"small_talk_cues": SMALL_TALK, "continuity_cues": CONTINUITY, "document_cues": DOCUMENTS}
+    for knob, built_in in lists.items():
+        for cue in getattr(config, knob):
+            plain = normalise(cue)
+            if cue.startswith(LESS) and cue.strip() != f"{LESS}*" and plain not in built_in:
+                near = difflib.get_close_matches(plain, built_in, 1)
+                remedy = f"did you mean {LESS + near[0]!r}?" if near else f"{LESS + '*'!r} takes all of them out."
+                raise ConfigError(f"{knob}: {cue!r} takes nothing out, because no built-in cue is so; {remedy}")
+
+
 def _by_form(text: str, config: MemoryConfig) -> str | None:
     """The words that ask what we said; one's own triggers stand in place of these forms, too."""
     return asks_what_we_said(text) if config.search_triggers == _BUILT_IN_TRIGGERS else None
@@ -130,8 +150,12 @@ def plan_messages(messages: Sequence[BaseMessage], config: MemoryConfig, *, inco
 def plan_node(services: Services) -> Step:
     """The node: reads ``messages``, writes ``memory_plan``. Where the services have a planner, it decides in place of
     the cues; a chat model isn't asked about small talk.
+
+    Raises:
+        ConfigError: a ``-cue`` takes no built-in one out.
     """
     settings, planner = services.config, services.plan
+    check_cues(settings)
 
     def begin(state: MemoryState, config: RunnableConfig) -> tuple[list[AnyMessage], Plan, Planner | None]:
         incognito = services.is_incognito(config)

@@ -7,6 +7,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langgraph.store.memory import InMemoryStore
 
 from langmem_plus.config import MemoryConfig
+from langmem_plus.errors import ConfigError
 from langmem_plus.recall.plan import plan, plan_messages, plan_node
 from langmem_plus.records import Plan, Scope
 from langmem_plus.services import Services
@@ -186,6 +187,22 @@ def test_cues_are_settings() -> None:
     assert found == ["documents", "memory", "documents", "documents"]
     asked: list[BaseMessage] = [HumanMessage("Book it"), AIMessage("For two?"), HumanMessage("ahoi")]
     assert plan_messages(asked, config).strategy == "memory"
+
+
+@pytest.mark.parametrize(
+    ("knob", "cue", "remedy"),
+    [
+        ("small_talk_cues", "-mornin", "'-morning'"),
+        ("continuity_cues", "-xyzzy", r"'-\*'"),
+        ("document_cues", "-Foldr", "'-folder'"),
+    ],
+)
+def test_a_cue_that_takes_nothing_out_is_an_error(knob: str, cue: str, remedy: str) -> None:
+    """It names the setting, the cue, and what was meant; what is built in may be spelled freely, and taken out."""
+    built = Services(config=CONFIG.replace(**{knob: ["-*", "- Folder" if knob == "document_cues" else "x"]}))
+    plan_node(built)
+    with pytest.raises(ConfigError, match=f"{knob}: '{cue}'.*{remedy}"):
+        plan_node(Services(config=CONFIG.replace(**{knob: [cue]})))
 
 
 def test_a_trigger_is_taken_out_of_scripts_without_spaces() -> None:
