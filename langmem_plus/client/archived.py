@@ -50,7 +50,8 @@ class ArchiveCalls:
 
     def undelete(self, id: str, *, user_id: str, space: str = "default") -> MemoryRecord:
         """Bring back a record that was deleted softly at most ``tombstone_hours`` ago, by `forget`, a tool or eviction.
-        Turns that were withheld because they say it are recalled again; a summary that lost it doesn't regain it.
+        Turns that were withheld because they say it are recalled again, and the archive of its conversation tells it
+        again; a summary that lost it doesn't regain it, nor does an archive of which nothing else was left.
 
         Args:
             id: the record's id, or a beginning of it that no other record has.

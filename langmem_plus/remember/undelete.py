@@ -13,6 +13,7 @@ from langmem_plus.labels import read_id
 from langmem_plus.records import FORGOTTEN, TURN_ROLES, Decision, MemoryRecord, Scope, unique
 from langmem_plus.remember.find import find
 from langmem_plus.remember.forgetting import find_witnesses, says, tells
+from langmem_plus.remember.retold import find_archives, retold
 from langmem_plus.remember.review import CARRIED_OUT, review_of
 from langmem_plus.remember.rewrite import rewrite
 from langmem_plus.remember.rules import replaces
@@ -39,7 +40,7 @@ def witnesses_of(namespace: Namespace, record: MemoryRecord) -> Steps[list[str]]
 def undelete_steps(services: Services, scope: Scope, id: str) -> Steps[MemoryRecord]:
     """Bring a deleted record back, within ``tombstone_hours``; turns are recalled again that were withheld because they
     say it, unless they say something else that is forgotten. An active record stays as it is, and so does a fact that
-    says the same as the deleted one, which is given then.
+    says the same as the deleted one, which is given then. The archives of its conversations tell a fact again.
 
     Raises:
         NotFoundError: there is no such record, it was replaced, waits for approval, tells nothing but what is forgotten
@@ -51,6 +52,8 @@ def undelete_steps(services: Services, scope: Scope, id: str) -> Steps[MemoryRec
     is_fact = record is not None and record.role == "memory"
     withheld = (yield from _withheld(namespace, record)) if record is not None and is_fact else []
     others = (yield from _others(services, namespace, record)) if record is not None and is_fact else []
+    sources = unique([*withheld, *record.source_ids]) if record is not None and is_fact else []
+    archives = (yield from find_archives(scope, namespace, record, sources)) if record is not None and sources else []
     found: list[MemoryRecord] = []
 
     def change(current: dict[str, MemoryRecord]) -> list[PutOp]:
@@ -65,9 +68,11 @@ def undelete_steps(services: Services, scope: Scope, id: str) -> Steps[MemoryRec
         found[:] = [back if twin is None else twin]
         turns = [current[each] for each in withheld if each in current]
         shown_again = [each.model_copy(update={"metadata": _without(each.metadata, FORGOTTEN)}) for each in turns]
-        return [put(namespace, each) for each in (*([back] if twin is None else []), *shown_again)]
+        said = [current[each] for each in sources if each in current]
+        told = retold(services, current, archives, found[0], said) if found[0].status == "active" else []
+        return [put(namespace, each) for each in (*([back] if twin is None else []), *shown_again, *told)]
 
-    yield from rewrite(namespace, [key, *withheld, *others], change)
+    yield from rewrite(namespace, unique([key, *sources, *others, *archives]), change)
     audit("undelete", user_id=scope.user_id, space=scope.space, id=key)
     return found[0]
 

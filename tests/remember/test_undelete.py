@@ -220,6 +220,26 @@ def test_a_deleted_archive_loses_what_is_forgotten(talk: MemoryClient) -> None:
         talk.undelete(cat.id, user_id="ann")
 
 
+def test_archives_tell_again_of_a_fact_that_comes_back(talk: MemoryClient) -> None:
+    """Those of the conversations in which it was said, once; what else is forgotten stays out of them."""
+    say(talk, "My cat is called Mimi. I like green tea. I own a boat.")
+    say(talk, "I play chess.", thread_id="u")
+    for each in "tu":
+        talk.archive(each, user_id="ann")
+    cat, tea = fact(talk, "Mimi"), fact(talk, "tea")
+    for gone in (cat, tea):
+        talk.forget(gone.id, user_id="ann")
+    for _ in range(2):
+        talk.undelete(cat.id, user_id="ann")
+        told = {record.thread_id: record for record in talk.list(user_id="ann", role="archive")}
+        assert told["t"].text.count("Mimi") == 1
+        assert "Mimi" in told["t"].metadata["summary"]
+        assert "tea" not in told["t"].text
+        assert "Mimi" not in told["u"].text
+    talk.forget(cat.id, user_id="ann")
+    assert not any("Mimi" in record.text for record in talk.list(user_id="ann", role="archive"))
+
+
 def test_an_older_twin_of_what_was_forgotten_later_stays_deleted(talk: MemoryClient, clock: Clock) -> None:
     """The error names the one that was forgotten; after that, nothing is added."""
     say(talk, "I like green tea.")
