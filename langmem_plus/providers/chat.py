@@ -2,8 +2,9 @@
 
 A structured answer is asked for in the best way that the model knows, and read tolerantly in every way: the provider's
 JSON schema, a function call, JSON mode with the schema in the prompt, plain text with the schema in the prompt. Which
-way works is remembered for each model. A failure of the connection, the key or the server is never taken for a bad
-answer: it is raised as it came.
+way works is remembered for each model. An answer that can't be read is asked for once more, in plain text; as long as
+no way has worked, the next question is asked in the next one. A failure of the connection, the key or the server is
+never taken for a bad answer: it is raised as it came.
 """
 
 from __future__ import annotations
@@ -54,8 +55,9 @@ _ABOUT_SOMETHING_ELSE = re.compile(
 )
 _EXCERPT = 120  # characters of an unreadable answer that its error shows
 
-# model → the method that worked; kept by identity, because models aren't hashable, and dropped with the model
-_working: dict[int, tuple[weakref.ref[Any], str]] = {}
+# model → the method that worked, or else the first one that still may, and whether it did; kept by identity, because
+# models aren't hashable, and dropped with the model
+_working: dict[int, tuple[weakref.ref[Any], str, bool]] = {}
 
 
 def make_chat_model(
@@ -152,8 +154,8 @@ _Asking: TypeAlias = Generator[_Call, Any, Answer]
 
 def _ask(model: BaseChatModel, messages: Sequence[BaseMessage], schema: type[Answer]) -> _Asking[Answer]:
     """The pure core: yields calls, is sent their outputs or their errors, and returns the answer."""
-    known, said = _known_method(model), ""
-    for method in sorted(METHODS, key=lambda name: name != known):  # what worked before comes first
+    said = ""
+    for method in _methods(model):
         call = _prepare(model, method, messages, schema)
         if call is None:
             continue
@@ -165,18 +167,16 @@ def _ask(model: BaseChatModel, messages: Sequence[BaseMessage], schema: type[Ans
                     raise
                 logger.debug("the model doesn't answer by %s: %s", method, error)
                 continue
-            text = _text_in(error)
-            answer = read_text(text, schema)
+            said = _text_in(error)
+            answer = read_text(said, schema)
         else:
-            text, answer = _read(output, schema)
+            said, answer = _read(output, schema)
         if answer is not None:
             _remember_method(model, method)
             return answer
-        said = text or said
-        if method == known:
-            break  # the method is fine, this one answer isn't
-    else:
-        _remember_method(model, "text")  # nothing better is known, and walking the ladder again would cost every call
+        if _known_method(model) is None:
+            _pass_over(model, method)
+        break  # one more call is worth a try; walking on would cost several for one question
     answer = yield from _ask_again(model, messages, said, schema)
     return answer
 
@@ -262,14 +262,33 @@ def _config() -> RunnableConfig:
     return {"tags": [TAG_NOSTREAM], "callbacks": [], "run_name": "memory"}
 
 
+def _methods(model: Any) -> list[str]:
+    """The methods by which a model is asked: the one that worked, then the others; else those that still may work."""
+    method, worked = _remembered(model)
+    if worked:
+        return sorted(METHODS, key=lambda name: name != method)
+    return list(METHODS[METHODS.index(method) :])
+
+
 def _known_method(model: Any) -> str | None:
-    reference, method = _working.get(id(model), (None, None))
-    return method if reference is not None and reference() is model else None
+    method, worked = _remembered(model)
+    return method if worked else None
 
 
-def _remember_method(model: Any, method: str) -> None:
+def _remembered(model: Any) -> tuple[str, bool]:
+    reference, method, worked = _working.get(id(model), (None, METHODS[0], False))
+    return (method, worked) if reference is not None and reference() is model else (METHODS[0], False)
+
+
+def _remember_method(model: Any, method: str, *, worked: bool = True) -> None:
     place = id(model)
-    _working[place] = (weakref.ref(model, lambda _: _working.pop(place, None)), method)
+    _working[place] = (weakref.ref(model, lambda _: _working.pop(place, None)), method, worked)
+
+
+def _pass_over(model: Any, method: str) -> None:
+    """Begin with the next method from now on; nothing comes after plain text."""
+    following = METHODS[METHODS.index(method) + 1 :]
+    _remember_method(model, following[0] if following else method, worked=False)
 
 
 def _is_unreadable(error: Exception) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
 import inspect
 from collections.abc import Callable, Iterator
@@ -184,15 +185,36 @@ def test_an_unreadable_answer_is_asked_for_again(run: Run) -> None:
 
 
 def test_nonsense_is_an_error_and_not_an_empty_answer(run: Run) -> None:
-    """A model that never answers readably raises, at first after every method, later after two calls."""
+    """A model that never answers readably raises, always after two calls; each question is asked in another way, until
+    plain text is left.
+    """
     with LoopbackServer(then="Nothing comes to mind.") as server:
         model = openai(server)
-        with pytest.raises(ModelAnswerError, match=r"Nothing comes to mind.*Notes"):
-            run(model, ASK)
-        assert ways(server) == ["json_schema", "tools", "json_object", "text", "text"]
-        with pytest.raises(ModelAnswerError):
-            run(model, ASK)
-        assert ways(server)[5:] == ["text", "text"]
+        for way in ("json_schema", "tools", "json_object", "text", "text"):
+            before = len(server.chats)
+            with pytest.raises(ModelAnswerError, match=r"Nothing comes to mind.*Notes"):
+                run(model, ASK)
+            assert ways(server)[before:] == [way, "text"]
+
+
+@pytest.mark.parametrize("readable", ["tools", "json_object", "text"])
+def test_the_way_that_a_model_understands_is_found_at_two_calls_a_question(readable: str, run: Run) -> None:
+    """No question costs more than one call besides the first, and once a way works, one is enough."""
+
+    def answer(body: dict[str, Any]) -> Any:
+        way = "tools" if body.get("tools") else (body.get("response_format") or {}).get("type") or "text"
+        return ({"notes": ["tea"]} if way == "tools" else TEA) if way == readable else "Let me think."
+
+    with LoopbackServer(then=answer) as server:
+        model, spent = openai(server), []
+        for _ in range(5):
+            before = len(server.chats)
+            with contextlib.suppress(ModelAnswerError):
+                assert run(model, ASK) == Notes(notes=["tea"])
+            spent.append(len(server.chats) - before)
+        steps = ["json_schema", "tools", "json_object", "text"].index(readable)
+        assert spent == [2] * steps + [1] * (5 - steps)
+        assert chat._known_method(model) == chat.METHODS[steps]
 
 
 def test_an_empty_answer_is_an_error(run: Run) -> None:

@@ -160,8 +160,9 @@ def test_clumsy_answers_are_read(said: str, expected: list[float | None]) -> Non
 
 def test_what_cannot_be_read_is_asked_for_once_more() -> None:
     """One repair, as for every structured answer; then it is an error."""
-    rank, _ = reranker("I'd say the first.", "No idea.", "Well.", {"scores": [{"id": 0, "score": 5}]})
+    rank, model = reranker("I'd say the first.", {"scores": [{"id": 0, "score": 5}]})
     assert rank("q", ["one"]) == [0.5]
+    assert len(model.calls) == 2
     rank, _ = reranker(then="I can't say.")
     with pytest.raises(ModelAnswerError, match="Ratings"):
         rank("q", ["one"])

@@ -185,6 +185,15 @@ def test_an_unreadable_answer_is_asked_for_again_and_then_gives_way_to_rules(per
     assert "added everything" in result.report.warnings[0]
 
 
+@pytest.mark.parametrize("text", ["I live in Paris.", "Ich wohne in Berlin.", "Vivo en Madrid."])
+def test_the_first_turn_of_a_model_that_cant_be_read_costs_one_call_more(person: Any, text: str) -> None:
+    """Nothing is known of the model yet, and the ways to ask it aren't tried out on one turn."""
+    model = ScriptedChatModel(then="Let me think.")
+    ann = person(model, combine=True)
+    ann.say(text)
+    assert (len(model.calls), ann.texts()) == (2, [text])
+
+
 def test_a_model_that_is_down_leaves_the_turn_waiting(person: Any) -> None:
     """As where it is asked for facts alone."""
     ann = person(ScriptedChatModel([facts("The user likes tea.")], then=ConnectionError("down")), combine=True)
