@@ -141,8 +141,8 @@ def _says(line: str, statement: str) -> bool:
 
 def clear_steps(services: Services, scope: Scope, thread_id: str) -> Steps[list[MemoryRecord]]:
     """Retire what was said in a conversation, and its summary; facts that were drawn out of it stay. Gives the
-    tombstones. An archive that is there stays, whatever the settings say; with ``archive_conversations`` it is made, or
-    brought up to date, before anything goes.
+    tombstones. What is pinned stays, and the audit trail counts it apart. An archive that is there stays, whatever the
+    settings say; with ``archive_conversations`` it is made, or brought up to date, before anything goes.
     """
     thread_id, namespace = read_id("thread_id", thread_id), scope.namespace
     found: list[MemoryRecord] = []
@@ -151,14 +151,17 @@ def clear_steps(services: Services, scope: Scope, thread_id: str) -> Steps[list[
     if services.config.archive_conversations:
         yield from archive_steps(services, scope.model_copy(update={"thread_id": thread_id}))
     cleared: list[MemoryRecord] = []
+    pinned: list[str] = []
 
     def change(current: dict[str, MemoryRecord]) -> list[PutOp]:
-        now = services.clock()
-        cleared[:] = [retire(each, now, CLEARED) for each in current.values() if each.status == "active"]
+        now, standing = services.clock(), [each for each in current.values() if each.status == "active"]
+        pinned[:] = [each.id for each in standing if each.pinned]
+        cleared[:] = [retire(each, now, CLEARED) for each in standing if not each.pinned]
         return [put(namespace, each) for each in cleared]
 
     yield from rewrite(namespace, [record.id for record in found], change)
-    audit("clear", user_id=scope.user_id, space=scope.space, thread_id=thread_id, records=len(cleared))
+    kept, whose = len(pinned) or None, {"user_id": scope.user_id, "space": scope.space}
+    audit("clear", **whose, thread_id=thread_id, records=len(cleared), pinned=kept)
     return cleared
 
 

@@ -81,8 +81,8 @@ class OwnerCalls:
 
     def clear_conversation(self, thread_id: str, *, user_id: str, space: str = "default") -> int:
         """Delete softly what was said in a conversation, and its summary; the facts that are known from it stay, and so
-        does its archive, which ``archive_conversations`` makes, or brings up to date, first. `forget` or `erase` of the
-        archive's id removes that.
+        do pinned messages and its archive, which ``archive_conversations`` makes, or brings up to date, first. `forget`
+        or `erase` of an id removes these, too.
 
         Args:
             thread_id: the conversation.
@@ -90,7 +90,8 @@ class OwnerCalls:
             space: which part of it.
 
         Returns:
-            How many records were deleted now: the messages, and the summary where there was one.
+            How many records were deleted now: the messages, and the summary where there was one. Pinned ones aren't
+            counted; the audit trail names their number.
 
         Raises:
             ConflictError: others kept rewriting the conversation while it was archived; nothing was deleted.

@@ -148,6 +148,20 @@ def test_clear_a_conversation(client):
     assert client.clear_conversation("home", user_id="ann") == 0
 
 
+@pytest.mark.parametrize("role", ["user", "assistant", "summary"])
+def test_what_is_pinned_stays_when_its_conversation_is_cleared(client, caplog, role):
+    """The rest goes; the audit trail counts it apart. `forget` takes it, and restore brings back what went."""
+    kept = client.list(user_id="ann", thread_id="home", role=role)[0]
+    client.pin(kept.id, user_id="ann")
+    with caplog.at_level("INFO", "langmem_plus.audit"):
+        assert client.clear_conversation("home", user_id="ann") == 4
+    assert caplog.records[-1].memory_action["records"] == 4 and caplog.records[-1].memory_action["pinned"] == 1
+    left = [each.id for each in client.list(user_id="ann", thread_id="home") if each.role != "memory"]
+    assert left == [kept.id]
+    assert client.restore_conversation("home", user_id="ann") == 4
+    assert client.forget(kept.id, user_id="ann").status == "deleted"
+
+
 # erase
 
 
