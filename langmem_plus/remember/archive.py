@@ -173,7 +173,9 @@ class _Making:
         if self.ask:
             try:
                 answer, asked = (yield from self._asked(previous)), True
-                gist = taken_in(answer, previous) if answer else answer
+                # What rules have read meanwhile, the model has read itself now.
+                before = apart(previous, Telling(Told(()), self.found.again).of(previous))
+                gist = taken_in(answer, before) if answer else answer
             except ConfigError:
                 raise
             except Exception as error:  # noqa: BLE001 - whatever the model raised, rules can do it, and a later run asks again
@@ -191,7 +193,7 @@ class _Making:
         """The lines that last from now on: those that did, and those that tell what is to go."""
         telling = Telling(Told(joined(gist, self.kept).lines), self.going)
         lines, told = telling.missing(), telling.of(gist)
-        return joined(Gist((*told.told, *lines), decisions=told.decisions, questions=told.questions), self.kept)
+        return joined(self.kept, Gist((*told.told, *lines), decisions=told.decisions, questions=told.questions))
 
     def _asked(self, previous: Gist) -> Steps[Gist]:
         """By the model, so many turns at a time as a summary reads."""
