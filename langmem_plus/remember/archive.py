@@ -36,7 +36,7 @@ from langmem_plus.remember.review import is_withheld
 from langmem_plus.remember.rewrite import rewrite
 from langmem_plus.remember.steps import Ask, Steps, arun_steps, get_records, list_records, put, run_steps
 from langmem_plus.remember.summarize import conversation, is_due, is_read
-from langmem_plus.remember.telling import Telling, Told, apart, joined, not_lasting, taken_in
+from langmem_plus.remember.telling import KEPT_OUT, Telling, Told, apart, joined, kept_out, not_lasting, taken_in
 from langmem_plus.remember.tombstones import COMPRESSED
 from langmem_plus.services import Services, Update, stage
 from langmem_plus.state import MemoryState
@@ -229,7 +229,9 @@ def make_archive(gist: Gist, kept: Gist, making: _Making, *, asked: bool) -> Mem
     """The record of an archive that has read some more; ``kept`` are the lines that last; ``asked``, a model did."""
     found, scope, services = making.found, making.scope, making.services
     old, known, now = found.old, found.known, services.clock()
-    metadata = dict(old.metadata) if old else {}
+    metadata = {name: value for name, value in (old.metadata if old else {}).items() if name not in (UNREAD, LASTING)}
+    if out := kept_out(known):
+        metadata[KEPT_OUT] = sorted(out)
     said = sorted(turn.said_at for turn in (*found.turns, *making.going))
     first, last = _times(metadata, said)
     unread = [] if asked or services.model is None else [*_unread(old), *(turn.id for turn in found.turns)]
@@ -240,8 +242,6 @@ def make_archive(gist: Gist, kept: Gist, making: _Making, *, asked: bool) -> Mem
         "first_said_at": first,
         "last_said_at": last,
     }
-    for name in (UNREAD, LASTING):
-        metadata.pop(name, None)
     metadata |= marks_of(kept, gist)
     if unread:
         metadata[UNREAD] = unread

@@ -34,7 +34,7 @@ from langmem_plus.remember.archive import archive_steps
 from langmem_plus.remember.removing import erase_chosen
 from langmem_plus.remember.review import is_turned_down, is_withheld, targets_of
 from langmem_plus.remember.steps import Steps, arun_steps, list_records, run_steps
-from langmem_plus.remember.telling import Telling, Told
+from langmem_plus.remember.telling import Telling, Told, is_out, kept_out
 from langmem_plus.services import Services, Update, stage
 from langmem_plus.state import MemoryState
 from langmem_plus.telemetry import audit
@@ -101,13 +101,14 @@ def choose(records: Sequence[MemoryRecord], config: MemoryConfig, now: dt.dateti
     expired = [record for record in records if has_expired(record, now)]
     known = {record.id: record for record in records}
     waited_for = {target for record in records if record.status == "pending" for target in targets_of(record)}
-    forgotten = [record for record in records if record.role == "archive" and record.status == "deleted"]
-    read = {id for archive in forgotten for id in archive.source_ids}
+    archives = [record for record in records if record.role == "archive"]
+    forgotten = [archive for archive in archives if archive.status == "deleted"]
+    out = {id for archive in archives for id in kept_out(archive)}
     spared = {*waited_for, *(record.id for record in expired)}
     # As long as there is anything that a forgotten archive had read, it keeps that out of later ones.
-    spared |= {archive.id for archive in forgotten if not known.keys().isdisjoint(archive.source_ids)}
+    spared |= {archive.id for archive in forgotten if not known.keys().isdisjoint(kept_out(archive))}
     aged = [record for record in records if record.id not in spared and is_old(record, config, now)]
-    silent = [record for record in aged if record.id in read and _is_to_be_told(record, known)]
+    silent = [record for record in aged if is_out(record, out) and _is_to_be_told(record, known)]
     gone, unheard = {record.id for record in expired}, {record.id for record in silent}
     ranked = [*sorted(expired, key=_age), *sorted((r for r in aged if r.id not in unheard), key=_age)]
     taken, batch = ranked[:_BATCH], _Batch(left=max(len(ranked) - _BATCH, 0), untold=len(silent))

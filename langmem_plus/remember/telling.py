@@ -14,9 +14,11 @@ from langmem_plus.records import TURN_ROLES, MemoryRecord, unique
 from langmem_plus.remember.beside import bare, lines_of
 from langmem_plus.remember.gist import Gist, lasting, unmarked
 from langmem_plus.remember.simhash import NEGATIONS
+from langmem_plus.remember.tombstones import EMPTIED
 from langmem_plus.speakers import Voice
 from langmem_plus.text import tokens, words
 
+KEPT_OUT = "kept_out"  # in an archive's metadata: the ids of what earlier ones had read that were forgotten
 _LONGEST_LINE = 240  # characters of a sentence that tells a turn
 _ENOUGH = 0.6  # of the words of a sentence, in one line that tells it in other words
 _MOST = 0.5  # of the words of an earlier line, in an answer that takes it in
@@ -247,12 +249,24 @@ class Telling:
 
 
 def not_lasting(records: Sequence[MemoryRecord], archive: MemoryRecord | None) -> list[MemoryRecord]:
-    """The records that no lasting line of an archive tells, whatever its status; what one had read that its owner
-    forgot isn't told again.
-    """
-    if archive is not None and archive.status != "active":
-        return [each for each in records if each.id not in archive.source_ids]
-    return Telling(Told(lasting(archive).lines), records).untold()
+    """The records that no lasting line of an archive tells, whatever its status, and that aren't kept out of it."""
+    out = kept_out(archive)
+    return [each for each in Telling(Told(lasting(archive).lines), records).untold() if not is_out(each, out)]
+
+
+def kept_out(archive: MemoryRecord | None) -> set[str]:
+    """The ids of what archives of a conversation had read that their owner forgot: no later one tells it."""
+    if archive is None:
+        return set()
+    found = archive.metadata.get(KEPT_OUT)
+    before = {str(each) for each in found} if isinstance(found, list) else set[str]()
+    is_forgotten = archive.status != "active" and archive.metadata.get("reason") != EMPTIED
+    return {*before, *archive.source_ids} if is_forgotten else before
+
+
+def is_out(record: MemoryRecord, out: set[str]) -> bool:
+    """Whether a record is kept out, or was drawn from what is."""
+    return record.id in out or not out.isdisjoint(record.source_ids)
 
 
 def _number(turn: MemoryRecord) -> int:

@@ -173,7 +173,7 @@ def test_little_that_is_new_waits_for_more() -> None:
 def test_an_archive_that_was_forgotten_takes_nothing_of_it_in_again() -> None:
     """Only what is said later."""
     services = make()
-    put(services, *KYOTO)
+    old = put(services, *KYOTO)
     archive(services, SCOPE)
     run_steps(forget_steps(services, SCOPE, archive_key(SCOPE), "no"), services, services.find_store())
     assert not archive(services, SCOPE).written
@@ -181,6 +181,10 @@ def test_an_archive_that_was_forgotten_takes_nothing_of_it_in_again() -> None:
     assert archive(services, SCOPE).written
     assert "Kyoto" not in str(read(services).to_value())
     assert read(services).metadata["message_count"] == 2
+    fact = MemoryRecord(id="f", text="The user is going to Kyoto.", user_id="ann", source_ids=["turn 0"])
+    steps = archive_steps(services, SCOPE, extra=[fact, *old])
+    assert not run_steps(steps, services, services.find_store()).written
+    assert "Kyoto" not in str(read(services).to_value())
 
 
 def test_what_was_forgotten_or_has_expired_is_not_archived() -> None:
