@@ -131,7 +131,7 @@ def test_a_turn_has_a_few_lines_those_that_name_something() -> None:
 @given(
     st.lists(
         st.one_of(
-            st.text(max_size=40),
+            st.text("aB ·-?!07。\n我:…", max_size=40),
             st.sampled_from(
                 ["I like tea.", "Jan · has a dog.", "Why?", "- a\n- b", "Also said: x · y", "我住在北京。"]
             ),
