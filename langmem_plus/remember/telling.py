@@ -159,7 +159,7 @@ def _plain(text: str) -> str:
 def fact_line(fact: MemoryRecord) -> str:
     """The line that tells a fact: what it says, whole; until when, where something replaced it."""
     said = _shown(fact)
-    return f"{said} (until {fact.updated_at:%Y-%m-%d})" if fact.status == "superseded" else said
+    return f"{said.rstrip(_END)} (until {fact.updated_at:%Y-%m-%d})" if fact.status == "superseded" else said
 
 
 def _shown(fact: MemoryRecord) -> str:

@@ -311,7 +311,7 @@ def test_a_replaced_fact_is_told_before_it_goes(store: BaseStore, clock: Clock) 
     put(store, "word", "My safe word is tulip.", status="superseded", replaced_by="lyon", source_ids=["hidden"])
     put(store, "hidden", "My safe word is tulip.", role="user", metadata={FORGOTTEN: True})
     assert retain(make(store, clock), SCOPE).counts == {"retired": 5}
-    assert archived(store, "old") == "I live in Paris. (until 2026-04-23)"
+    assert archived(store, "old") == "I live in Paris (until 2026-04-23)"
     assert store.get(SCOPE.namespace, "lately") is not None
     assert "lyon" in ids(store)
 

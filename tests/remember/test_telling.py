@@ -93,8 +93,8 @@ def test_a_reply_goes_with_the_turn_that_it_answers() -> None:
 
 
 def test_what_was_replaced_is_told_as_such() -> None:
-    """With the day on which it ended."""
-    assert fact_line(record("I live in Paris.", status="superseded")) == "I live in Paris. (until 2026-05-01)"
+    """With the day on which it ended, in one sentence, so that all of it goes when it is forgotten."""
+    assert fact_line(record("I live in Paris.", status="superseded")) == "I live in Paris (until 2026-05-01)"
 
 
 @settings(max_examples=40, deadline=None)
