@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -17,6 +17,7 @@ from langmem_plus.store.markdown.files import Namespace
 from langmem_plus.store.markdown.frontmatter import render
 from langmem_plus.store.markdown.layout import LABEL_FILE, Closed, Layout, namespace_id, role_of
 from langmem_plus.store.markdown.locks import ProcessLock
+from langmem_plus.store.markdown.mending import guess_entry
 from langmem_plus.store.markdown.namespace import InterruptedBatchError, OpenNamespace
 from langmem_plus.store.markdown.planning import later_than
 from langmem_plus.store.markdown.rooms import Rooms
@@ -61,9 +62,8 @@ def _erase_chosen(
     with rooms.locked([namespace]) as (room,):
         if room.is_interrupted():
             raise InterruptedBatchError(namespace)
-        held = read_contents(room)
+        held, erasure = _chosen(room, read_contents(room), choose)
         handles = _handles(held)
-        erasure = choose([(handle, _named(file, handle)) for file, handle in handles])
         steps = _steps(namespace, handles, erasure, receipt)
         steps += [(path, None) for path in _copies(room, held, handles, erasure, receipt)]
         receipt.paths = [str(room.folder / path) for path, content in steps if content is None]
@@ -79,6 +79,25 @@ def _erase_chosen(
     drop(layout, room, receipt)
     room.edited(namespace)  # what was rewritten has no version in git now
     return journal
+
+
+def _chosen(room: OpenNamespace, held: list[HeldFile], choose: Choose) -> tuple[list[HeldFile], Erasure]:
+    """What goes, of which files. What is wanted and isn't there may stand in a file that a person broke: that one then
+    counts for what can be told of it.
+    """
+    erasure = _choose(held, choose)
+    missing = {key for key in erasure.keys if "\0" not in key} - {file.entry.key for file in held if file.entry}
+    mended = [_mended(room, file, missing) for file in held] if missing else held
+    return (held, erasure) if mended == held else (mended, _choose(mended, choose))
+
+
+def _choose(held: list[HeldFile], choose: Choose) -> Erasure:
+    return choose([(handle, _named(file, handle)) for file, handle in _handles(held)])
+
+
+def _mended(room: OpenNamespace, file: HeldFile, wanted: Collection[str]) -> HeldFile:
+    entry = guess_entry(room, file.path) if file.entry is None else None
+    return replace(file, entry=entry) if entry is not None and entry.key in wanted else file
 
 
 def _handles(held: list[HeldFile]) -> list[tuple[HeldFile, str]]:
