@@ -94,6 +94,8 @@ def _same(query: str, asker: str, hit: MemoryHit, near: float) -> bool:
         return False
     wanted, told = set(_by_name(query, asker)), set(_by_name(text, speaker))
     says = [word for word in wanted if len(word) >= _SAYS or not word.isascii()]
+    if not set(says) - set(tokens(f"{asker} {speaker}")):  # a name alone asks nothing
+        return False
     return len(told) <= 2 * len(wanted) and all(any(_alike(word, other) for other in told) for word in says)
 
 
