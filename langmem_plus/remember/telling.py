@@ -190,6 +190,7 @@ class Telling:
         self.told = told
         self.facts = [record for record in records if record.role == "memory"]
         self.turns = [record for record in records if record.role in TURN_ROLES]
+        self._lines: dict[str, list[str]] = {}  # of a turn, which may be long
 
     def missing(self) -> list[str]:
         """The lines that have to be there before the records may go; they count as told from now on."""
@@ -207,14 +208,14 @@ class Telling:
         for turn in self.turns:
             if turn.id in sources or (turn.role == "assistant" and _number(turn) in asked):
                 continue
-            for line in turn_lines(turn):
+            for line in self._lines_of(turn):
                 if not self._has_line(line):
                     add(line)
         return found
 
     def of(self, gist: Gist) -> Gist:
         """Those lines that tell one of the records."""
-        said = [*map(_shown, self.facts), *(line for turn in self.turns for line in turn_lines(turn))]
+        said = [*map(_shown, self.facts), *(line for turn in self.turns for line in self._lines_of(turn))]
         wanted = [_Line.of(line.removesuffix(_CUT)) for line in said]
 
         def is_wanted(told: _Line) -> bool:
@@ -238,8 +239,13 @@ class Telling:
         return self.told.has(_shown(fact))
 
     def _has_turn(self, turn: MemoryRecord) -> bool:
-        lines = turn_lines(turn)
+        lines = self._lines_of(turn)
         return not lines or any(map(self._has_line, lines))
+
+    def _lines_of(self, turn: MemoryRecord) -> list[str]:
+        if turn.id not in self._lines:
+            self._lines[turn.id] = turn_lines(turn)
+        return self._lines[turn.id]
 
     def _has_line(self, line: str) -> bool:
         return self.told.tells(line.removesuffix(_CUT))
