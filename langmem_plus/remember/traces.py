@@ -24,7 +24,7 @@ from langmem_plus.remember.forgetting import restates, tells
 from langmem_plus.remember.found import without_proposals
 from langmem_plus.remember.function_words import SPACED
 from langmem_plus.remember.gist import LASTING, UNREAD, lasting, marks_of, read_gist, tags_of, unmarked, without
-from langmem_plus.remember.points import extract_points, heard, read_points, write_points
+from langmem_plus.remember.points import extract_points, read_points, write_points
 from langmem_plus.remember.whose import Speakers
 from langmem_plus.speakers import Voice, name_of, shown_name
 from langmem_plus.text import tokens, words
@@ -58,12 +58,6 @@ def says_it(text: str, statement: str) -> bool:
             if word == first and said[place : place + length] == wanted:
                 return True
     return restates(text, statement)
-
-
-def point_tells(point: str, said: Voice) -> bool:
-    """Whether a point of a summary tells what somebody said, of the one who said it."""
-    told = heard(point, said.name)
-    return told is not None and (says_it(told, said.text) or says_it(told, said.own))
 
 
 class Traces:

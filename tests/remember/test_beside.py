@@ -14,7 +14,8 @@ from langmem_plus.records import MemoryRecord
 from langmem_plus.remember.archive_amend import requested
 from langmem_plus.remember.beside import MARK, bare, fitted, lines_of, packed, unpacked
 from langmem_plus.remember.points import amend, draw_points, read_points, write_points
-from langmem_plus.remember.traces import point_tells
+from langmem_plus.remember.traces import says_it
+from langmem_plus.remember.whose import Speakers
 from langmem_plus.speakers import Voice
 
 
@@ -74,7 +75,7 @@ def test_each_line_is_replaced_and_forgotten_by_itself() -> None:
     points = [f"{MARK}I live in Lyon.", f"{MARK}Jan has a nut allergy.", f"{MARK}Bob: I live in Bonn."]
     assert told("I moved to Oslo.", previous=points) == ["I moved to Oslo.", *points[1:]]
     assert amend(points, [], [Voice("Jan has a nut allergy")]) == [points[0], points[2]]
-    assert [p for p in points if point_tells(p, Voice("I live in Bonn.", "Bob"))] == [points[2]]
+    assert [p for p in points if Speakers().tells(p, Voice("I live in Bonn.", "Bob"), says_it)] == [points[2]]
     assert requested([Voice("Jan has a nut allergy")])(points[1])
 
 

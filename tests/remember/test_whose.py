@@ -67,11 +67,10 @@ def test_only_the_line_of_who_said_it_goes(
         client.erase(id=known(client, forgets).id, user_id="u")
     else:
         client.add([HumanMessage(f"Please forget that {home}", name=forgets)], user_id="u", thread_id="o")
-        if not any(each == both[1] for each in archived(client)):
-            assert both[0] in archived(client)
-        return
+        assert both[0] in archived(client)
+        return  # what rules take for a request in which language, other tests say
     assert both[1] not in archived(client)
-    assert both[0] in archived(client) or way == "erase"
+    assert both[0] in archived(client)
 
 
 @given(
