@@ -12,7 +12,15 @@ import re
 from collections.abc import Iterator, Sequence
 
 from langmem_plus.remember.chinese import chinese_phrases, is_chinese
-from langmem_plus.remember.function_words import CALENDAR, POSSESSIVE, Language, Word, find_language, read_words
+from langmem_plus.remember.function_words import (
+    CALENDAR,
+    POSSESSIVE,
+    TITLES,
+    Language,
+    Word,
+    find_language,
+    read_words,
+)
 from langmem_plus.remember.named import MOST_READ, Found, find_names, name_runs, once
 from langmem_plus.text import tokens
 
@@ -35,7 +43,7 @@ def find_phrases(text: str) -> list[Found]:
     else:
         words = read_words(text)
         language = find_language(words)
-        found = list(_phrases(words, language)) if language else []
+        found = list(_phrases(text, words, language)) if language else []
     names = [name.text.casefold() for name in find_names(text)]
     kept = [each for each in once(found) if not any(_is_part(each.text.casefold(), name) for name in names)]
     return sorted(kept, key=lambda each: -each.confidence)[:_MOST]
@@ -56,7 +64,7 @@ def _is_part(phrase: str, name: str) -> bool:
     return set(phrase.split()) <= set(name.split())
 
 
-def _phrases(words: Sequence[Word], language: Language) -> Iterator[Found]:
+def _phrases(text: str, words: Sequence[Word], language: Language) -> Iterator[Found]:
     names = {place for name in name_runs(words, language) for place in name.places}
     capitals = language.nouns_are_capitalised and any(word.capital and not word.opens for word in words)
     run: list[Word] = []
@@ -67,10 +75,19 @@ def _phrases(words: Sequence[Word], language: Language) -> Iterator[Found]:
         ends = place in names or done or (not noun and _says_nothing(word, language))
         if capitals and not word.capital and not ends:
             continue  # an adjective or a verb: what stood before it is still what stands before its noun
-        if run and not word.breaks and word.folded in language.joints and _noun_follows(words, place, names, language):
+        between = text[run[-1].end : word.start] if run and not capitals else ""
+        parted = bool(between.strip(" \t\n'’"))  # by a quote, or by the dot of a title, which says nothing alone
+        if parted and run[-1].folded in TITLES:
+            run.pop()
+        if (
+            run
+            and not (parted or word.breaks)
+            and word.folded in language.joints
+            and _noun_follows(words, place, names, language)
+        ):
             run.append(word)
             continue
-        if run and (ends or word.breaks or len(run) >= _LONGEST):
+        if run and (parted or ends or word.breaks or len(run) >= _LONGEST):
             yield from _phrase(_noun(run, word, language), sure, language, each=capitals)
             run = []
         if ends:

@@ -163,6 +163,9 @@ def test_names(text: str, found: list[str]) -> None:
 @example("de " * 50)
 @example("’s '’ St. Mary's de la")
 @example("\ud800 的的的")
+@example("DESPLEGAMOS:Sr. 0+")
+@example("vemos al perro sr. mesa grande")
+@example('ich le je "x" replacing. con an')
 def test_any_text(text: str) -> None:
     """Whatever it is, what is found stands in it, is confident to a share, and isn't found twice; at most nine."""
     found = [*find_phrases(text), *find_names(text)]
