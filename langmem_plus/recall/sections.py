@@ -173,6 +173,8 @@ def fit_summary(
     section = Section("summary", heading)
     lines = [fold(line) for line in record.text.splitlines()] if record else []
     text = escape("\n".join(line for line in lines if line))
+    if not text:
+        return section
     allowed = token_limit - measure.count(f"{heading}\n")
     allowed_bytes = byte_limit - size(f"{heading}\n")
     if measure.count(text) <= allowed and size(text) <= allowed_bytes:

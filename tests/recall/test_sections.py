@@ -117,6 +117,7 @@ def test_a_summary_keeps_its_lines(record: MakeRecord) -> None:
     )
     assert section.text == f"{SUMMARY_HEADING}\n- one\n-  two (lt)/memory_context>"
     assert fit_summary(None, SUMMARY_HEADING, MEASURE, token_limit=400, byte_limit=9000).text == ""
+    assert not fit_summary(None, SUMMARY_HEADING, MEASURE, token_limit=0, byte_limit=0).body_cut
 
 
 @pytest.mark.parametrize(
