@@ -129,21 +129,8 @@ def weigh_steps(
     requests = [fact for fact in fresh if is_request(fact)]
     yield from _find_concerned(namespace, requests, neighbours, services)
     ledger = Ledger(waiting, services.clock())
-    decisions: list[Decision] = []
-    for turn in waiting:
-        mine = [fact for fact in fresh if fact.source_id == turn]
-        proposal = draft.proposals.get(turn)
-        # First as the model saw them: what was changed since is found when the decisions are written.
-        ids = ledger.learn(proposal.shown) if proposal else []
-        ids += [each for fact in mine for each in ledger.learn(neighbours.get(fact.key, ()))]
-        count = neighbour_count(services)
-        earlier = [
-            each for fact in mine for each in nearest(Voice.of(fact).own, by_speaker(ledger.added(), fact), count)
-        ]
-        ids += [record.id for record in earlier]
-        verdict = yield from decide_turn(mine, ids, ledger, services, proposal)
-        decisions += verdict.decisions
-        result.warnings += verdict.warnings
+    verdict = yield from _decide_turns(ledger, list(waiting), fresh, neighbours, draft, services)
+    decisions, result.warnings = verdict.decisions, [*result.warnings, *verdict.warnings]
     seen = {record.id: record for records in neighbours.values() for record in records}
     shown = (record for proposal in draft.proposals.values() for record in proposal.shown)
     seen |= {record.id: record for record in shown}
@@ -168,6 +155,32 @@ def weigh_steps(
     for writing in result.writings:
         writing.hold(services.review)
     return result
+
+
+def _decide_turns(
+    ledger: Ledger,
+    turns: Sequence[str],
+    fresh: Sequence[Fact],
+    neighbours: Mapping[str, Sequence[MemoryRecord]],
+    draft: Draft,
+    services: Services,
+) -> Steps[Verdict]:
+    """What becomes of each turn's facts, one turn after the other: a later one meets what an earlier one added."""
+    whole, count = Verdict(), neighbour_count(services)
+    for turn in turns:
+        mine = [fact for fact in fresh if fact.source_id == turn]
+        proposal = draft.proposals.get(turn)
+        # First as the model saw them: what was changed since is found when the decisions are written.
+        ids = ledger.learn(proposal.shown) if proposal else []
+        ids += [each for fact in mine for each in ledger.learn(neighbours.get(fact.key, ()))]
+        earlier = [
+            each for fact in mine for each in nearest(Voice.of(fact).own, by_speaker(ledger.added(), fact), count)
+        ]
+        ids += [record.id for record in earlier]
+        verdict = yield from decide_turn(mine, ids, ledger, services, proposal)
+        whole.decisions += verdict.decisions
+        whole.warnings += verdict.warnings
+    return whole
 
 
 def _about(
