@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 # much as the first 200 do (recall at 10); more than 150 add nothing.
 LOOKED_AT = 150
 # So many times as many are read where no token bits choose them: by words alone, 200 find 1.6 points more than 50 do.
-_WIDER, _WIDEST = 4, 250
+_WIDER, WIDEST = 4, 250
 
 
 def question_tokens(encoder: TokenEncoder | None, question: str) -> AskedTokens | None:
@@ -36,7 +36,7 @@ def question_tokens(encoder: TokenEncoder | None, question: str) -> AskedTokens 
 
 def widened(limit: int) -> int:
     """How many candidates are read instead of so many where no token bits choose them."""
-    return max(limit, min(_WIDER * limit, _WIDEST))
+    return max(limit, min(_WIDER * limit, WIDEST))
 
 
 class Order:

@@ -17,12 +17,12 @@ from langmem_plus.config import MemoryConfig
 from langmem_plus.providers import TextBits
 from langmem_plus.providers.token_bits import AskedTokens
 from langmem_plus.records import parse_time
-from langmem_plus.store.batches import ExactSearchOp
+from langmem_plus.store.batches import ExactSearchOp, NarrowedSearchOp
 from langmem_plus.store.markdown.files import Namespace
 from langmem_plus.store.markdown.index import Row, rarity
 from langmem_plus.store.markdown.legs import Details, Found, Nearest
 from langmem_plus.store.markdown.namespace import OpenNamespace
-from langmem_plus.store.markdown.narrowing import Order, narrowed
+from langmem_plus.store.markdown.narrowing import WIDEST, Order, narrowed
 from langmem_plus.store.markdown.visit import Visit
 from langmem_plus.store.search import Floats, Fused, Ids, Leg, RankedItem, fuse, matches
 from langmem_plus.text import tokens
@@ -92,7 +92,8 @@ def ranking(
     """
     terms = list(dict.fromkeys(tokens(op.query or "")))
     search = _Search(terms, query, op, kind, config, asked)
-    exact = op.offset + op.limit > _APPROXIMATE
+    # A recall ranks what it is given anew, so gaps at its end cost it nothing.
+    exact = op.offset + op.limit > (WIDEST if isinstance(op, NarrowedSearchOp) else _APPROXIMATE)
     for attempt in range(_FREE_TRIES + 2):
         with contextlib.ExitStack() as stack:
             if attempt >= _FREE_TRIES:

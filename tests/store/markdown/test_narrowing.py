@@ -18,6 +18,7 @@ from langmem_plus.store import MarkdownStore
 from langmem_plus.store.markdown import narrowing
 from langmem_plus.store.markdown.narrowing import LOOKED_AT, Order, narrowed, question_tokens, widened
 from langmem_plus.store.search import Fused
+from langmem_plus.testing.embeddings import BagOfWordsEmbeddings
 
 DIMS = 16
 
@@ -130,3 +131,20 @@ def test_without_token_bits_more_candidates_are_given(open_store: Any, ns: Any, 
     assert (len(wide), len(exact)) == (12, 3)
     assert wide[:3] == exact
     assert (widened(1000), widened(50), widened(100), widened(1)) == (1000, 200, 250, 4)
+
+
+@pytest.mark.parametrize(
+    ("limit", "narrowed", "approximate"), [(50, True, True), (100, False, True), (200, False, False)]
+)
+def test_a_recall_without_bits_still_asks_the_approximate_index(
+    open_store: Any, ns: Any, record: Any, monkeypatch: Any, limit: int, narrowed: bool, approximate: bool
+) -> None:
+    """However many more candidates it is given; a plain search that goes so deep is exact."""
+    asked: list[bool] = []
+    store = open_store(BagOfWordsEmbeddings(), rerank_bits="none")
+    store.put(ns, "a", record("a", "green tea"))
+    monkeypatch.setattr(store._engine.room(ns), "nearest", lambda query, filtered: asked.append(filtered))
+    op = SearchOp(ns, query="green tea", limit=limit)
+    (found,) = store.batch([store.exactly(op, narrowed=narrowed)])
+    assert [item.key for item in found] == ["a"]
+    assert bool(asked) == approximate
