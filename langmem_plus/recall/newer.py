@@ -64,16 +64,23 @@ def newer_first(
     return _raised(hits, pairs)
 
 
-def linked_first(hits: Sequence[MemoryHit]) -> list[MemoryHit]:
+def linked_first(hits: Sequence[MemoryHit], candidates: Sequence[MemoryHit] = ()) -> list[MemoryHit]:
     """The hits, sorted as they come, with each fact that a model called the newer one raised above the hits that say
     the older: that fact, and the turn that it was drawn from.
+
+    Args:
+        hits: sorted by their totals.
+        candidates: what they were chosen from; the turn that a fact among these was drawn from is raised as it would
+            be, since it may be shown in its place.
     """
     pairs: list[tuple[MemoryHit, MemoryHit]] = []
-    for hit in hits:
-        older = hit.record.metadata.get(NEWER_THAN)
+    for fact in candidates or hits:
+        older = fact.record.metadata.get(NEWER_THAN)
         if isinstance(older, list):
-            names = set(map(str, older))
-            pairs += [(hit, other) for other in hits if other is not hit and not _names(other).isdisjoint(names)]
+            newer, names = {fact.record.id, *(fact.record.source_ids if candidates else ())}, set(map(str, older))
+            above = [hit for hit in hits if hit.record.id in newer]
+            below = [hit for hit in hits if hit.record.id not in newer and not _names(hit).isdisjoint(names)]
+            pairs += [(hit, other) for hit in above for other in below]
     return _raised(hits, pairs)
 
 

@@ -116,3 +116,29 @@ def test_a_link_counts_more_than_the_time(hit: MakeHit) -> None:
     """Both may have been said in one minute."""
     old, new = hit("z-old", {"total": 0.9}), hit("a-new", {"total": 0.5}, metadata={"newer_than": ["z-old"]})
     assert [each.record.text for each in linked_first([old, new])] == ["a-new", "z-old"]
+
+
+def test_a_turn_that_stands_for_a_linked_fact_comes_first_too(hit: MakeHit) -> None:
+    """Where the fact isn't shown, before the older fact and the older turn; in no circle where one turn says both."""
+    link = hit("new", {"total": 0.3}, source_ids=["late", "m2"], metadata={"newer_than": ["old", "early", "m1"]})
+    old = hit("old", {"total": 0.9}, source_ids=["early", "m1"])
+    early = hit("early", {"total": 0.8}, role="user", source_ids=["m1"])
+    late = hit("late", {"total": 0.4}, role="user", source_ids=["m2"])
+    assert [each.record.text for each in linked_first([old, early, late], [old, early, link, late])] == [
+        "late",
+        "old",
+        "early",
+    ]
+    assert linked_first([old, early, late]) == [old, early, late], "nothing is known of a fact that wasn't found"
+    both = hit("both", {"total": 0.2}, role="user", source_ids=["m3"])
+    link = hit("new", {"total": 0.3}, source_ids=["both", "m3"], metadata={"newer_than": ["old", "both", "m3"]})
+    assert [each.record.text for each in linked_first([old, both], [old, link, both])] == ["both", "old"]
+
+
+def test_a_fact_beside_a_linked_one_stays_in_its_place(hit: MakeHit) -> None:
+    """That both were drawn from one turn doesn't make it newer than anything."""
+    link = hit("new", {"total": 0.3}, source_ids=["late"], metadata={"newer_than": ["old"]})
+    beside = hit("beside", {"total": 0.5}, source_ids=["late"])
+    old = hit("old", {"total": 0.9})
+    shown = [old, beside, link]
+    assert [each.record.text for each in linked_first(shown, shown)] == ["new", "old", "beside"]

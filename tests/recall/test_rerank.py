@@ -364,3 +364,20 @@ def test_a_local_model_that_fails_takes_nothing_with_it(
     assert "the model's file is another one" in caplog.text
     with pytest.raises(ConfigError):
         rerank("What is my dog called?", hits, MemoryConfig(strict=True), NOW, encoder=broken)
+
+
+def test_a_turn_comes_before_what_the_fact_that_it_stands_for_replaces(hit: MakeHit) -> None:
+    """The fact says too little of the question to be shown, or is refused altogether; what it is newer than is known
+    all the same.
+    """
+    said = "Could you plan my sailing week? By the way, the mooring fee of my boat is ninety crowns a month now."
+    old = hit("My boat's mooring fee is seventy crowns a month.", scored(1.0, 0.8, 1.0), id="old")
+    turn = hit(said, scored(0.5, 0.6, 0.7), id="turn", role="user")
+    link = hit("Could you plan my sailing week?", scored(0.3, 0.3, 0.2), id="link", source_ids=["turn"])
+    link.record.metadata["newer_than"] = ["old"]
+    question = "What is the mooring fee of my boat?"
+    for scores in (link.scores, scored(0.0, 0.0, 0.0)):
+        fact = link.model_copy(update={"scores": scores})
+        kept, _ = rerank(question, [old, turn, fact], CONFIG, NOW)
+        assert ids(kept) == ["turn", "old"]
+    assert ids(rerank(question, [old, turn], CONFIG, NOW)[0]) == ["old", "turn"]
