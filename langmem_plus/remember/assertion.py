@@ -77,19 +77,18 @@ _DENYING_WORDS = re.compile(
     r"sans|arrêt|evit|odi|detest|dej[aéóo]|alérg|intoler)\w*|讨厌|避免|戒|过敏|素食|停止|拒绝",
     re.IGNORECASE,
 )
-_SPEAKER = re.compile(r"([^:\n]{1,60}): ")
 
 
-def asserts(source: str, fact: str, share: Callable[[str, str], float]) -> bool:
+def asserts(source: str, fact: str, share: Callable[[str, str], float], speaker: str = "") -> bool:
     """Whether a source says a fact, going by the clauses that hold most of it.
 
     Args:
-        source: what was said, behind the speaker's name and a colon where there is one.
+        source: what was said.
         fact: what is said to have been said.
         share: how much of the first text's words the second one holds, in [0, 1].
+        speaker: the name of who said it, where there is one.
     """
-    named = _SPEAKER.match(source)
-    speaker = named[1].casefold() if named else ""
+    speaker = speaker.casefold()
     subject, rest = canonical(fact)
     about = _OF_OTHER.match(rest)
     own = subject in (USER, speaker) and about is None

@@ -73,8 +73,8 @@ def facts_by_answer(turn: MemoryRecord, answer: ExtractedFacts, config: MemoryCo
 def is_supported(turn: MemoryRecord, text: str, config: MemoryConfig) -> bool:
     """Whether the turn says enough of what is said to be a fact of it."""
     name = name_of(turn)
-    source = f"{shown_name(name)}: {turn.text}"
-    return support(Voice(text, name).own if name else text, source, turn.said_at) >= config.fact_support
+    told = Voice(text, name).own if name else text
+    return support(told, turn.text, turn.said_at, shown_name(name)) >= config.fact_support
 
 
 def fact_of(turn: MemoryRecord, ordinal: int, text: str, item: ExtractedFact, config: MemoryConfig) -> Fact:

@@ -48,7 +48,7 @@ _NUMBER_WORDS = {word: str(value) for value, word in enumerate(_UNITS.split())} 
 }  # fmt: skip
 
 
-def support(fact: str, source: str, said_at: dt.datetime | None = None) -> float:
+def support(fact: str, source: str, said_at: dt.datetime | None = None, speaker: str | None = None) -> float:
     """The share of the fact's words, numbers and names that its source holds, in [0, 1].
 
     A word counts as held in another inflection too. A number or a name that the source doesn't hold makes it 0: nobody
@@ -59,13 +59,15 @@ def support(fact: str, source: str, said_at: dt.datetime | None = None) -> float
         fact: what is said to have been said.
         source: what was said.
         said_at: when; where the source has a relative time, the fact may have a date near it instead.
+        speaker: by whom, empty for somebody without a name, in a turn; None for a text that is a statement itself.
     """
-    if fact == source:
+    if speaker is None and fact == source:
         return 1.0
     if asks_not_to_keep(source):
         source = " ".join(wanted_sentences(source))
-    share = 1.0 if fact in source else _share(fact, source, said_at)
-    return share if share and asserts(source, fact, _words_held) else 0.0
+    told = f"{speaker}: {source}" if speaker else source
+    share = 1.0 if fact in told else _share(fact, told, said_at)
+    return share if share and asserts(source, fact, _words_held, speaker or "") else 0.0
 
 
 def _words_held(fact: str, source: str) -> float:

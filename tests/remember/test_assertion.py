@@ -2,6 +2,9 @@ from __future__ import annotations
 
 import pytest
 
+from langmem_plus.config import MemoryConfig
+from langmem_plus.records import MemoryRecord
+from langmem_plus.remember.facts import is_supported
 from langmem_plus.remember.support import support
 
 SAID = [
@@ -31,7 +34,6 @@ SAID = [
     ("No como carne", "El usuario no come carne."),
     ("我不喜欢咖啡", "用户不喜欢咖啡"),
     ("我非常喜欢茶", "用户非常喜欢茶"),
-    ("Tom: I like tea", "Tom likes tea."),
     ("Mon anniversaire est le 3 mai", "L'anniversaire de l'utilisateur est le 3 mai."),
 ]
 NOT_SAID = [
@@ -62,13 +64,37 @@ NOT_SAID = [
 ]
 
 
+SPEAKERS = ["", "Anne", "Dr. No"]
+
+
+@pytest.mark.parametrize("speaker", SPEAKERS)
 @pytest.mark.parametrize(("turn", "fact"), SAID)
-def test_what_is_said_is_supported(turn: str, fact: str) -> None:
-    """In the same words or denied in others, whatever stands beside it."""
-    assert support(fact, f": {turn}" if not turn.startswith("Tom: ") else turn) >= 0.5
+def test_what_is_said_is_supported(turn: str, fact: str, speaker: str) -> None:
+    """In the same words or denied in others, whatever stands beside it, and whoever says it."""
+    assert support(fact, turn, speaker=speaker) >= 0.5
 
 
+@pytest.mark.parametrize("speaker", SPEAKERS)
 @pytest.mark.parametrize(("turn", "fact"), NOT_SAID)
-def test_what_is_asked_denied_or_said_of_others_is_not(turn: str, fact: str) -> None:
-    """Although all its words are there."""
-    assert support(fact, f": {turn}") == 0.0
+def test_what_is_asked_denied_or_said_of_others_is_not(turn: str, fact: str, speaker: str) -> None:
+    """Although all its words are there, and whoever says it."""
+    assert support(fact, turn, speaker=speaker) == 0.0
+
+
+def test_a_speaker_may_be_called_by_name() -> None:
+    """The name is said along with all that its owner says."""
+    assert support("Tom likes tea.", "I like tea", speaker="Tom") >= 0.5
+    assert support("Tom likes tea.", "Do I like tea?", speaker="Tom") == 0.0
+    assert support("Ann likes tea.", "I like tea", speaker="Tom") == 0.0
+
+
+def test_a_turn_with_a_name_is_read_as_one_without() -> None:
+    """What somebody with a name asks, or wants kept off the record, is no fact of the turn."""
+    for name in ("", "Anne"):
+        for text, fact, wanted in [
+            ("Do I owe Leo money? I forgot.", "The user owes Leo money.", False),
+            ("Off the record: I owe Leo money.", "The user owes Leo money.", False),
+            ("Thanks! I owe Leo money.", "The user owes Leo money.", True),
+        ]:
+            turn = MemoryRecord(id="turn", role="user", text=text, user_id="u", metadata={"name": name} if name else {})
+            assert is_supported(turn, fact, MemoryConfig()) is wanted, (name, text)
