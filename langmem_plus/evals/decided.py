@@ -2,8 +2,9 @@
 is the older one gone?
 
 The model is scripted from the file: of each statement it draws out the clause that has most of the question's words,
-as one fact, and where it is shown the older fact beside the newer one of a pair, it says UPDATE; anything else is ADD.
-What it is shown, and whether it is believed, is up to remember itself: extraction and reconciliation are the real ones.
+as one fact, no question if it can be helped; and where it is shown the older fact beside the newer one of a pair, it
+says UPDATE; anything else is ADD. What it is shown, and whether it is believed, is up to remember itself: extraction
+and reconciliation are the real ones.
 """
 
 from __future__ import annotations
@@ -27,15 +28,16 @@ from langmem_plus.evals.questions import Question, Sample, last_time
 from langmem_plus.evals.setups import Setup
 from langmem_plus.prompts import fact_label
 from langmem_plus.records import MemoryHit
-from langmem_plus.remember.sentences import clauses, own_words, sentences
+from langmem_plus.remember.sentences import clauses, opens_question, own_words, sentences, strip_lead
 from langmem_plus.store import MarkdownStore
 from langmem_plus.text import tokens
 
 NAME = "a model that decides rightly"
 PROTOCOL = (
     f"through remember, {NAME}: each statement is added with a scripted model, which draws out its clause with most of "
-    "the question's words as one fact, and says UPDATE where it is shown the older fact of the newer one's pair, else "
-    "ADD; replaced: the newer fact took the older one's place; first: of all; older shown: among the first top_k hits"
+    "the question's words as one fact, one that asks only where no other has any of them, and says UPDATE where it is "
+    "shown the older fact of the newer one's pair, else ADD; replaced: the newer fact took the older one's place; "
+    "first: of all; older shown: among the first top_k hits"
 )
 _BEGINNING = 200  # characters that tell statements apart: the end of a long one isn't read
 _BETWEEN = re.compile(r"<(turn|new_facts|memories)>\n(.*?)\n</\1>", re.DOTALL)
@@ -143,10 +145,17 @@ class RightModel(BaseChatModel):
 
 
 def fact_of(text: str, question: str) -> str:
-    """The clause of a statement that has most of the question's words; of several, the first."""
+    """The clause of a statement that has most of the question's words; of several, the first. What asks something is no
+    fact: such a clause is it only where no other one has any of the words.
+    """
     wanted = set(tokens(question))
     pieces = [piece for sentence in sentences(text) for piece in clauses(sentence)] or [text]
-    return " ".join(max(pieces, key=lambda piece: len(wanted.intersection(tokens(piece)))).split())
+
+    def fits(piece: str) -> tuple[bool, int]:
+        shared = len(wanted.intersection(tokens(piece)))
+        return shared > 0 and not opens_question(strip_lead(piece)), shared
+
+    return " ".join(max(pieces, key=fits).split())
 
 
 def _key(text: str) -> str:

@@ -53,6 +53,14 @@ def test_a_fact_is_the_clause_that_is_asked_for() -> None:
     assert fact_of("…", "What?") == "…"
 
 
+def test_a_question_is_a_fact_only_where_nothing_else_is() -> None:
+    """However many of the words it has."""
+    asked = "How many Thai cookbooks do I own?"
+    text = "Do you know how many Thai cookbooks there are? By the way, I bought my eleventh cookbook."
+    assert fact_of(text, asked) == "I bought my eleventh cookbook."
+    assert fact_of("Hello! Which Thai cookbooks would you buy?", asked) == "Which Thai cookbooks would you buy?"
+
+
 def test_what_is_decided_rightly_comes_first_and_alone(sample: Sample, tmp_path: Path) -> None:
     """The real extraction, reconciliation and recall: every newer statement is found, and no older one is shown."""
     (setup, _) = make_setups([], CONFIG)
