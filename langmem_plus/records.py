@@ -125,8 +125,8 @@ class Scope(BaseModel):
     @property
     def namespaces(self) -> tuple[tuple[str, ...], ...]:
         """The namespaces to search: this space and, where the template has spaces, the user's ``global`` one."""
-        other = self.model_copy(update={"space": GLOBAL_SPACE}).namespace
-        return (self.namespace,) if other == self.namespace else (self.namespace, other)
+        own, other = self.namespace, self.model_copy(update={"space": GLOBAL_SPACE}).namespace
+        return (own,) if other == own else (own, other)
 
 
 class Scores(BaseModel):

@@ -11,7 +11,7 @@ import functools
 import json
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from snowballstemmer.english_stemmer import EnglishStemmer
@@ -29,6 +29,7 @@ _SIGNS = "".join(char for char in map(chr, range(0x900, 0xE00)) if unicodedata.c
 _WORD = rf"[^\W_{_UNSPACED}]+(?:[{_SIGNS}]+[^\W_{_UNSPACED}]*)*"
 _RUNS = re.compile(rf"(?P<unspaced>[{_UNSPACED}]+)|(?P<word>{_WORD}(?:['’]{_WORD})*)")
 _SINGLE = re.compile(rf"[^{_SYLLABIC}]")
+_PLAIN_WORD = re.compile("[0-9a-z]+")
 _APOSTROPHES = re.compile("['’]")
 # What may be written or not: accents that no letter takes up, points of Hebrew and Arabic, invisible characters.
 _OPTIONAL = re.compile(
@@ -69,6 +70,8 @@ def words(text: str) -> list[str]:
     >>> words("Ann's tea, 北京大学")
     ['ann', 's', 'tea', '北京', '京大', '大学']
     """
+    if text.isascii():
+        return _PLAIN_WORD.findall(text.lower())  # the same in a tenth of the time
     found: list[str] = []
     for unspaced, run in _runs(text):
         if not unspaced:
@@ -86,7 +89,12 @@ def tokens(text: str) -> list[str]:
     >>> tokens("The running dogs of the café in 東京")
     ['run', 'dog', 'cafe', '東京']
     """
-    return [stem(_without_accents(word)) for word in words(text) if word not in STOP_WORDS]
+    return tokens_of(words(text))
+
+
+def tokens_of(said: Iterable[str]) -> list[str]:
+    """The search tokens of a text whose `words` are known."""
+    return [stem(_without_accents(word)) for word in said if word not in STOP_WORDS]
 
 
 def _without_accents(word: str) -> str:

@@ -105,3 +105,9 @@ def test_any_text_gives_tokens_that_fts_takes_literally(text: str) -> None:
 def test_a_text_is_found_by_each_of_its_own_search_tokens(text: str) -> None:
     """What a question of the same words asks for is indexed."""
     assert set(tokens(text)) <= set(index_tokens(text))
+
+
+@given(st.text(alphabet=st.characters(max_codepoint=127)))
+def test_plain_words_are_the_words_of_any_text(text: str) -> None:
+    """ASCII has a way of its own, which gives the same: beside a word in another script, it isn't taken."""
+    assert words(text) == words(f"{text} ä")[:-1]

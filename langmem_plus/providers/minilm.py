@@ -116,6 +116,8 @@ class LocalEmbeddings(Embeddings):
     Nothing is loaded before the first use. Calls from several threads at a time are fine.
     """
 
+    in_process = True
+
     def __init__(self, files: ModelFiles) -> None:
         self.files = files
         self.dims = files.dims

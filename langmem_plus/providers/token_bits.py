@@ -127,6 +127,8 @@ class TokenEncoder(Embeddings):
     Calls from several threads at a time are fine.
     """
 
+    in_process = True
+
     def __init__(self, embeddings: LocalEmbeddings, table: TokenTable | None = None) -> None:
         self.embeddings = embeddings
         self.table = table or load_table()

@@ -11,7 +11,9 @@ from __future__ import annotations
 import numpy as np
 
 from langmem_plus.recall.asker import about_others
-from langmem_plus.recall.features import Candidates, Compared, by_speaker, in_context
+from langmem_plus.recall.candidates import Candidates
+from langmem_plus.recall.cue_features import by_speaker
+from langmem_plus.recall.features import Compared, in_context
 from langmem_plus.recall.readings import asks_likely, read
 from langmem_plus.recall.times import date_match, named_dates
 

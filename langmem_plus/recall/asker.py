@@ -11,7 +11,8 @@ import functools
 import numpy as np
 import numpy.typing as npt
 
-from langmem_plus.recall.features import Candidates, Compared, Floats, in_context
+from langmem_plus.recall.candidates import Candidates, Floats
+from langmem_plus.recall.features import Compared, in_context
 from langmem_plus.recall.readings import read
 from langmem_plus.speakers import key_of
 from langmem_plus.text import tokens, words

@@ -6,7 +6,6 @@ Token bits come from the store where it hands them out (``hit.bits``), else from
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -18,21 +17,15 @@ from langmem_plus.providers.late_interaction import FOREIGN, can_read
 from langmem_plus.providers.token_bits import TextBits, TokenEncoder
 from langmem_plus.recall.answerable import probability, signs
 from langmem_plus.recall.asker import own_first
-from langmem_plus.recall.features import Candidates, Compared, compare, features, is_near
+from langmem_plus.recall.candidates import Candidates, Floats, Ints, make_candidates
+from langmem_plus.recall.features import Compared, compare, features, is_near
 from langmem_plus.recall.overlap import spoken
-from langmem_plus.recall.readings import read
 from langmem_plus.recall.repeats import Place, place_of
-from langmem_plus.recall.weights import choose_row
-from langmem_plus.records import TURN_ROLES, MemoryHit
-from langmem_plus.speakers import name_of
+from langmem_plus.recall.weights import PRIORS, choose_row
+from langmem_plus.records import MemoryHit
 
 # So many better candidates of its own session count against a candidate (`weights.Row.spread`).
 CROWD = 10
-# The roles of what people say; a reply with a name is a person's, too.
-_STATED = ("user", "memory")
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -116,6 +109,7 @@ def weigh(
     found = features(question, candidates, asked_at.date(), None if by_vectors else compared, asker)
     row = choose_row(found)
     points = {name: weight * found[name] for name, weight in row.weights.items() if name in found and found[name].any()}
+    points = {} if points.keys() <= PRIORS else points
     total = np.sum(list(points.values()), axis=0) if points else np.zeros(len(candidates))
     if points and row.spread:
         points["spread"] = -row.spread * crowding(total, candidates.sessions)
@@ -142,9 +136,6 @@ def crowding(total: Floats, sessions: Ints) -> Floats:
     return crowd
 
 
-# candidates from hits
-
-
 def find_bits(hits: Sequence[MemoryHit], encoder: TokenEncoder, limit: int) -> list[TextBits | None]:
     """The bits of the hits: the store's own, those that are remembered, and at most ``limit`` that are read now."""
     found: list[TextBits | None] = [hit.bits for hit in hits]
@@ -156,54 +147,3 @@ def find_bits(hits: Sequence[MemoryHit], encoder: TokenEncoder, limit: int) -> l
     for place, bits in zip(missing[:limit], encoder.read([texts[place] for place in missing[:limit]]), strict=True):
         found[place] = bits
     return found
-
-
-def make_candidates(hits: Sequence[MemoryHit]) -> Candidates:
-    """The arrays that features are made of."""
-    records = [hit.record for hit in hits]
-    names = [name_of(record) for record in records]
-    before, after = neighbours(hits)
-    return Candidates(
-        texts=[read(record.text) for record in records],
-        names=names,
-        replies=np.array([r.role == "assistant" and not name for r, name in zip(records, names, strict=True)], bool),
-        stated=np.array([r.role in _STATED or bool(name) for r, name in zip(records, names, strict=True)], bool),
-        before=before,
-        after=after,
-        sessions=sessions(hits),
-        days=[record.said_at.date() for record in records],
-        cosines=np.array([hit.scores.get("cosine", np.nan) for hit in hits], np.float64),
-    )
-
-
-def sessions(hits: Sequence[MemoryHit]) -> Ints:
-    """The number of each hit's thread, from 0; what belongs to no thread stands alone."""
-    numbers: dict[object, int] = {}
-    keys: list[object] = [
-        (hit.namespace, hit.record.thread_id) if hit.record.thread_id else place for place, hit in enumerate(hits)
-    ]
-    return np.array([numbers.setdefault(key, len(numbers)) for key in keys], np.int64)
-
-
-def neighbours(hits: Sequence[MemoryHit]) -> tuple[Ints, Ints]:
-    """For each hit the places of the turns before and after it in its thread, the number of hits where that one isn't
-    among them.
-
-    Turns are numbered with each message of the user's, and positions within a turn; where the length of a turn isn't
-    known, the next turn's first message counts as the neighbour of the last one that is here.
-    """
-    end = len(hits)
-    before, after = np.full(end, end, np.int64), np.full(end, end, np.int64)
-    threads: dict[object, list[tuple[tuple[int, int], int]]] = {}
-    for here, hit in enumerate(hits):
-        number, position = (hit.record.metadata.get(name) for name in ("turn", "position"))
-        if hit.record.role in TURN_ROLES and hit.record.thread_id and isinstance(number, int):
-            at = number, position if isinstance(position, int) else 0
-            threads.setdefault((hit.namespace, hit.record.thread_id), []).append((at, here))
-    for line in threads.values():
-        line.sort()
-        for ((turn, position), here), ((next_turn, next_position), there) in itertools.pairwise(line):
-            follows = next_turn == turn and next_position == position + 1
-            if follows or (next_turn == turn + 1 and next_position == 0):
-                after[here], before[there] = there, here
-    return before, after

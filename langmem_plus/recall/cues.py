@@ -5,6 +5,7 @@ Lists are casefolded (ß is ss) and without punctuation. Scripts without spaces 
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterable
 
@@ -108,10 +109,17 @@ def first_phrase(text: str, phrases: Iterable[str]) -> str | None:
     """The first of the phrases that the normalised text holds, on the boundaries of words."""
     padded = f" {text} "
     for phrase in phrases:
-        wanted = normalise(phrase)
-        if wanted and (f" {wanted} " in padded or (unspaced(wanted[-1]) and wanted in text)):
+        wanted, begins_anywhere = _sought(phrase)
+        if wanted and (wanted in padded or (begins_anywhere and wanted.strip() in text)):
             return phrase
     return None
+
+
+@functools.lru_cache(maxsize=4096)
+def _sought(phrase: str) -> tuple[str, bool]:
+    """A phrase between blanks, as a normalised text holds it, and whether it needs none; "" where it has no words."""
+    wanted = normalise(phrase)
+    return (f" {wanted} ", unspaced(wanted[-1])) if wanted else ("", False)
 
 
 def without_phrases(text: str, phrases: Iterable[str]) -> str:

@@ -22,35 +22,29 @@ date   q names a day or a month, and d was said then
 win    q names a span that counts from today ("last week"), and d was said then
 x_num  q asks for a number, and d holds one
 x_date q asks for a time, and d holds one
+x_past q asks for what was, and d tells of the past
+x_name q asks what, which, who or where, and d holds a name that is neither in q nor a speaker's
 firstp d speaks in the first person
+tells  the share of d that isn't a question: what was only asked answers nothing
 ====== =================================================================================================================
 """
 
 from __future__ import annotations
 
 import datetime as dt
-import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from langmem_plus.providers.token_bits import ASKED_RARITY, AskedTokens, TextBits, similarities
-from langmem_plus.recall.readings import Reading, asks_assistant, asks_number, asks_time
+from langmem_plus.recall.candidates import Candidates, Floats, Ints
+from langmem_plus.recall.cue_features import by_cues
 from langmem_plus.recall.readings import read as read_text
-from langmem_plus.recall.times import date_match, named_dates, period_match, periods
-from langmem_plus.speakers import key_of
-from langmem_plus.text import words
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-T = TypeVar("T")
-_has_number, _has_time, _first_person = map(operator.attrgetter, ("has_number", "has_time", "first_person"))
 
 # Source: tuned over LoCoMo's and LongMemEval's development conversations, as all that follows.
-ASKED_SHARE, SAID_SHARE = 0.9, 0.6
+ASKED_SHARE, SAID_SHARE = 1.0, 0.75
 # A token that is found everywhere in the candidates says little, however rare it is elsewhere (the speakers' names):
 # its rarity is bounded by 1 for one that each candidate holds to 1 + `LOCAL_RARITY` for one that a single one holds.
 LOCAL_RARITY = 4.2
@@ -61,35 +55,6 @@ _HELD, _LEAST_HELD = 0.85, 0.35
 NEAR_TOKENS, NEAR_SENTENCE = 0.3, 0.25
 # BM25's constants.
 K1, B = 0.9, 0.4
-
-
-@dataclass(frozen=True)
-class Candidates:
-    """What is known of the candidates, one entry each.
-
-    Attributes:
-        texts: what their texts hold, without the speaker's name.
-        names: the speaker's name, "" where nobody is named.
-        replies: whether an assistant without a name says it.
-        stated: whether a person says it, in a turn or as a fact.
-        before, after: the place of the turn before and after it, or the number of candidates where that is none.
-        sessions: the number of its session, from 0.
-        days: when it was said.
-        cosines: its vector's cosine to the question's; NaN where there is none.
-    """
-
-    texts: Sequence[Reading]
-    names: Sequence[str]
-    replies: npt.NDArray[np.bool_]
-    stated: npt.NDArray[np.bool_]
-    before: Ints
-    after: Ints
-    sessions: Ints
-    days: Sequence[dt.date]
-    cosines: Floats
-
-    def __len__(self) -> int:
-        return len(self.texts)
 
 
 def scale(values: Floats) -> Floats:
@@ -288,57 +253,3 @@ def token_weights(asked: AskedTokens, cosines: Floats) -> Floats:
     said = np.where(asked.rarity > ASKED_RARITY, bounded, 0.0)
     weights: Floats = said / said.sum() if said.sum() > 0 else np.zeros(len(said))
     return weights
-
-
-# cues
-
-
-def by_cues(question: str, candidates: Candidates, asked_on: dt.date, asker: str = "") -> dict[str, Floats]:
-    """spk, role, date, win, x_num, x_date and firstp."""
-    named, spans = named_dates(question), periods(question, asked_on)
-    texts = candidates.texts
-    others = any(not name and not reply for name, reply in zip(candidates.names, candidates.replies, strict=True))
-
-    def each(condition: bool, holds: Callable[[Reading], bool]) -> Floats:
-        return np.array([*map(holds, texts)], np.float64) if condition else np.zeros(len(texts))
-
-    def days(sought: list[T], match: Callable[[list[T], dt.date], float]) -> Floats:
-        return np.array([match(sought, day) for day in candidates.days] if sought else np.zeros(len(texts)), np.float64)
-
-    return {
-        "spk": by_speaker(question, candidates.names, asker, others=others),
-        "role": by_role(question, candidates),
-        "date": days(named, date_match),
-        "win": days(spans, period_match),
-        "x_num": each(asks_number(question), _has_number),
-        "x_date": each(asks_time(question), _has_time),
-        "firstp": each(True, _first_person),
-    }
-
-
-def by_speaker(question: str, names: Sequence[str], asker: str = "", *, others: bool = False) -> Floats:
-    """1 for what a speaker says whom the question names, where it doesn't name all of them. Who asks of "my dog" is
-    named, too.
-
-    Args:
-        question: the words to rank by.
-        names: the candidates' speakers, "" where nobody is named.
-        asker: the name of who asks, "" where nobody is named.
-        others: whether somebody without a name says some of them.
-    """
-    asked, speakers = set(words(question)), set(names) - {""}
-    named = {name for name in speakers if not asked.isdisjoint(words(name))}
-    if asker and ((reading := read_text(question)).first_person or reading.own):
-        named |= {name for name in speakers if key_of(name) == key_of(asker)}
-    tells_apart = bool(named) and (others or named != speakers)
-    return np.array([tells_apart and name in named for name in names], np.float64)
-
-
-def by_role(question: str, candidates: Candidates) -> Floats:
-    """1 for a reply where the question asks for what the assistant said, else for everything but replies; 0 for all
-    where there is no reply among the candidates."""
-    if not candidates.replies.any():
-        return np.zeros(len(candidates))
-    unnamed = np.array([not name for name in candidates.names], bool)
-    wanted: Floats = (unnamed & (candidates.replies == asks_assistant(question))).astype(np.float64)
-    return wanted

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import functools
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -75,6 +76,11 @@ class Wanted:
     search: bool = True
     filter: RecordFilter | None = None
 
+    @functools.cached_property
+    def namespaces(self) -> tuple[tuple[str, ...], ...]:
+        """Where is searched."""
+        return self.scope.namespaces
+
 
 @dataclass
 class Found:
@@ -125,7 +131,7 @@ def read_items(wanted: Wanted, items: Sequence[SearchItem], found: Found) -> int
     A store's search covers everything below a namespace, too: with a template of one's own that may be somebody else's
     memory, so only what stands in the scope's own namespaces is read.
     """
-    window, usable, own = _window(wanted.messages), 0, set(wanted.scope.namespaces)
+    window, usable, own = _window(wanted.messages), 0, set(wanted.namespaces)
     for item in items:
         place = (tuple(item.namespace), item.key)
         if place[0] not in own or place in found.left_out:

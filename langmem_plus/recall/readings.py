@@ -1,5 +1,6 @@
-"""What a text holds that a question may ask for, read once a text: its words, and whether it has a number, a time, a
-question, or speaks in the first person. In English, German, French, Spanish and, where it is a word, Chinese.
+"""What a text holds that a question may ask for, read once a text: its words and names, and whether it has a number, a
+time, a question, tells of the past, or speaks in the first person. In English, German, French, Spanish and, where it is
+a word, Chinese.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from langmem_plus.recall.times import MONTHS
-from langmem_plus.text import tokens, words
+from langmem_plus.text import SENTENCE, tokens_of, words
 
 _KEPT = 50_000
 
@@ -83,6 +84,29 @@ _PLURAL = _Held(
     "$^",
     "我们|咱",
 )
+_PAST = _Held(
+    """was were did had been gone done went got took made saw met bought found felt gave came began won lost left told
+    said thought read wrote ate drank drove flew sold sent spent taught chose
+    waren hatte hatten wurde wurden ging gingen kam kamen
+    étais était étaient avais avait avaient
+    fue fui fueron éramos eran hice hizo tuve tuvo estuve estuvo""",
+    r"\w[^\We]ed\b|\b(?:ich|er|sie|es|das|wo)\s+war\b|\bwar\s+(?:ich|er|sie|es|das|wir)\b"
+    r"|\b(?:habe?|hast|hat|haben|bin|bist|ist|sind)\s(?:\S+\s){0,12}ge\w+(?:t|en)\b",
+    r"\w(?:é|ó)\b|\b(?:ai|as|a|avons|avez|ont|suis|est|sommes|sont)\s+\w+ée?s?\b|[了过]",
+)
+# A capital within a sentence; "I" is none.
+_NAME = re.compile(r"[A-ZÀ-ÖØ-Þ](?:(?<=[^\W_A-Z] .)|(?<=[,;] .))\w+")
+_ASKS_NAME = re.compile(
+    r"\b(?:what|which|who|whom|whose|where|welche\w*|wer|wen|wem|wo|wohin|woher|qui|que|quoi|quel\w*|où"
+    r"|qué|cuál\w*|quién\w*|dónde|adónde)\b|^\W*was\b",  # German; within a sentence it is English
+    re.IGNORECASE,
+)
+_ASKS_PAST = re.compile(
+    r"\b(?:did|were|has|have|had|habe|hast|haben|habt|hatten?|hattest|warst?|waren|wurden?|as-tu|avez|ont|était|étaient"
+    r"|avait|fue|fui|fueron|era|eran|hizo|hiciste|tuvo|\w+(?:aste|iste|aron|ieron|ó))\b|-t-(?:il|elle|on)\b"
+    r"|(?<=\w)\s+was\b|\bhat\s+(?:er|sie|es|man|(?-i:[A-ZÄÖÜ]))|\b(?:wer|was|wen|wo|wann|wie|er|sie)\s+hat\b|[了过]",
+    re.IGNORECASE,
+)
 _ASKS_NUMBER = re.compile(
     r"\bhow\s+(?:many|much|long|old|often|far|tall|big|large)\b|\bwhat\s+(?:time|percentage|number)\b"
     r"|\bwie\s*(?:viele?|lange?|alt|oft|weit|groß|hoch)\b|\bcombien\b|\bquel\s+âge\b"
@@ -116,8 +140,12 @@ _ASKS_ASSISTANT = re.compile(
 
 @dataclass(frozen=True)
 class Reading:
-    """A text's search tokens with their counts, its pairs of neighbouring tokens, and what it holds; ``own``, that who
-    says it speaks of oneself, and not of "us".
+    """A text's search tokens with their counts, its pairs of neighbouring tokens, and what it holds.
+
+    Attributes:
+        own: whether who says it speaks of oneself, and not of "us".
+        tells: the share of it that isn't a question, in [0, 1].
+        names: its words with a capital within a sentence, casefolded; of a language that gives its nouns one, these.
     """
 
     words: Mapping[str, int]
@@ -128,12 +156,17 @@ class Reading:
     first_person: bool
     own: bool
     asks: bool
+    past: bool
+    tells: float
+    names: frozenset[str]
 
 
 @functools.lru_cache(maxsize=_KEPT)
 def read(text: str) -> Reading:
     """What a text holds."""
-    found, said = tokens(text), words(text)
+    said = words(text)
+    found = tokens_of(said)
+    asks = "?" in text or "？" in text
     return Reading(
         words=Counter(found),
         length=len(found),
@@ -142,8 +175,17 @@ def read(text: str) -> Reading:
         has_time=_TIME.by(text, said),
         first_person=_FIRST_PERSON.by(text, said),
         own=_of_oneself(text, said),
-        asks="?" in text or "？" in text,
+        asks=asks,
+        past=_PAST.by(text, said),
+        tells=_told(text) if asks else 1.0,
+        names=frozenset(name.casefold() for name in _NAME.findall(text)),
     )
+
+
+def _told(text: str) -> float:
+    """The share of a text's characters that stand in no question."""
+    asked = sum(len(found[0]) for found in SENTENCE.finditer(text) if found[0].rstrip().endswith(("?", "？")))
+    return 1 - asked / len(text)
 
 
 def _of_oneself(text: str, said: Collection[str]) -> bool:
@@ -162,6 +204,16 @@ def asks_number(question: str) -> bool:
 def asks_time(question: str) -> bool:
     """Whether a date would answer: "when", "wann", "quand", "cuándo", "什么时候"."""
     return bool(_ASKS_TIME.search(question))
+
+
+def asks_past(question: str) -> bool:
+    """Whether it asks for what was, or has been: "did", "hat", "était", "fue", "了"."""
+    return bool(_ASKS_PAST.search(question))
+
+
+def asks_name(question: str) -> bool:
+    """Whether a name may answer: "who", "which", "wo", "quel", "dónde"."""
+    return bool(_ASKS_NAME.search(question))
 
 
 def asks_likely(question: str) -> bool:

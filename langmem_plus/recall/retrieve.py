@@ -65,12 +65,12 @@ def first_ops(wanted: Wanted) -> list[SearchOp]:
     query = wanted.query or None
     ops = [
         SearchOp(namespace, filter=condition, limit=wanted.limit, query=query)
-        for namespace in wanted.scope.namespaces
+        for namespace in wanted.namespaces
         for condition in filters
     ]
     if wanted.list_archives:
         archives = {"role": "archive"}
-        ops += [SearchOp(name, filter=archives, limit=wanted.limit) for name in wanted.scope.namespaces]
+        ops += [SearchOp(name, filter=archives, limit=wanted.limit) for name in wanted.namespaces]
     return ops
 
 

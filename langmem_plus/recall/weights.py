@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-CUES = {"x_num": 0.8, "x_date": 0.8, "firstp": 0.5, "role": 1.5}
+# What speaks for a candidate whatever is asked; alone, it says nothing.
+PRIORS = frozenset({"firstp", "tells"})
+CUES = {"x_num": 0.85, "x_date": 1.0, "x_past": 0.75, "x_name": 0.75, "firstp": 0.4, "tells": 1.6, "role": 1.5}
 
 
 @dataclass(frozen=True)
@@ -36,57 +38,59 @@ ROWS = (
         "token bits",
         frozenset({"msb", "smax"}),
         {
-            "msb": 4.0,
-            "msS": 3.0,
-            "smax": 0.75,
+            "msb": 3.75,
+            "msS": 2.5,
+            "smax": 0.8,
             "bQ": 1.0,
             "bW": 0.25,
-            "sB": 0.5,
-            "bigram": 0.6,
-            "spk": 1.5,
-            "date": 4.5,
-            "win": 3.0,
-            **CUES,
-        },
-        spread=0.2,
-    ),
-    Row(
-        "sentence vectors",
-        frozenset({"smax"}),
-        {
-            "smax": 4.0,
-            "sD3": 0.75,
-            "dT": 0.25,
-            "bQ": 2.25,
-            "bW": 0.75,
-            "sB": 0.75,
-            "bigram": 1.0,
-            "spk": 1.0,
-            "date": 4.5,
-            "win": 3.0,
-            **CUES,
-        },
-    ),
-    Row(
-        "turn vectors",
-        frozenset({"dT"}),
-        {
-            "dT": 2.25,
-            "sD3": 0.75,
-            "bQ": 2.75,
-            "bW": 0.75,
             "sB": 1.0,
-            "bigram": 1.5,
+            "bigram": 0.5,
             "spk": 2.0,
             "date": 4.5,
             "win": 3.0,
             **CUES,
         },
+        spread=0.3,
+    ),
+    Row(
+        "sentence vectors",
+        frozenset({"smax"}),
+        {
+            "smax": 2.5,
+            "sD3": 1.0,
+            "dT": 0.25,
+            "bQ": 2.0,
+            "bW": 0.5,
+            "sB": 1.25,
+            "bigram": 1.0,
+            "spk": 1.5,
+            "date": 4.5,
+            "win": 3.0,
+            **CUES,
+        },
+        spread=0.1,
+    ),
+    Row(
+        "turn vectors",
+        frozenset({"dT"}),
+        {
+            "dT": 1.5,
+            "sD3": 1.0,
+            "bQ": 2.25,
+            "bW": 0.5,
+            "sB": 1.75,
+            "bigram": 1.25,
+            "spk": 2.0,
+            "date": 4.5,
+            "win": 3.0,
+            **CUES,
+        },
+        spread=0.1,
     ),
     Row(
         "words",
         frozenset(),
-        {"bQ": 3.25, "bW": 0.75, "sB": 1.5, "bigram": 2.0, "spk": 2.25, "date": 4.5, "win": 3.0, **CUES},
+        {"bQ": 2.5, "bW": 0.25, "sB": 2.0, "bigram": 1.75, "spk": 2.25, "date": 4.5, "win": 3.0, **CUES},
     ),
 )
 

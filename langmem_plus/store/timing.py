@@ -6,7 +6,7 @@ import asyncio
 import threading
 import time
 from collections import deque
-from collections.abc import Awaitable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
@@ -15,6 +15,7 @@ from langchain_core.embeddings import Embeddings
 from langmem_plus.providers.threads import within
 from langmem_plus.store.faults import as_failure
 
+Asked = TypeVar("Asked")
 Answer = TypeVar("Answer")
 
 # The newest calls, from which the figures are made.
@@ -26,7 +27,8 @@ class TimedEmbeddings(Embeddings):
     """An embedder that is measured, and not waited for longer than it may take; thread-safe.
 
     Args:
-        inner: the embedder.
+        inner: the embedder. One that works within this process (``in_process``) waits for nobody, so it is called on
+            the caller's thread and without an end.
         timeout: seconds that one call may take; then it is a TimeoutError, and the call is left to itself.
         patience: seconds that a call on somebody's way may take before the embedder counts as slow.
 
@@ -71,12 +73,17 @@ class TimedEmbeddings(Embeddings):
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         """As the embedder does."""
         with self._timed(len(texts)):
-            return within(self._timeout, self.inner.embed_documents, texts)
+            return self._call(self.inner.embed_documents, texts)
 
     def embed_query(self, text: str) -> list[float]:
         """As the embedder does."""
         with self._timed(1):
-            return within(self._timeout, self.inner.embed_query, text)
+            return self._call(self.inner.embed_query, text)
+
+    def _call(self, function: Callable[[Asked], Answer], asked: Asked) -> Answer:
+        if getattr(self.inner, "in_process", False):
+            return function(asked)
+        return within(self._timeout, function, asked)
 
     async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
         """As the embedder does."""

@@ -14,7 +14,7 @@ from langgraph.store.memory import InMemoryStore
 from langmem_plus import MemoryClient, MemoryConfig, create_memory_graph, create_recall_graph
 from langmem_plus.errors import ConfigError
 from langmem_plus.middleware import LongTermMemoryMiddleware
-from langmem_plus.recall.features import by_speaker
+from langmem_plus.recall.cue_features import by_speaker
 from langmem_plus.recall.overlap import shown
 from langmem_plus.records import MemoryHit, MemoryRecord, Plan, Scope
 from langmem_plus.testing import ScriptedChatModel

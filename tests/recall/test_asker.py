@@ -14,7 +14,8 @@ from langmem_plus.config import MemoryConfig
 from langmem_plus.providers.token_bits import local_token_encoder
 from langmem_plus.recall.answerable import INJECTED
 from langmem_plus.recall.asker import BELOW, about_others, is_own, own_first
-from langmem_plus.recall.built_in import judge, make_candidates
+from langmem_plus.recall.built_in import judge
+from langmem_plus.recall.candidates import make_candidates
 from langmem_plus.recall.features import features
 from langmem_plus.recall.readings import read
 from langmem_plus.recall.rerank import rerank

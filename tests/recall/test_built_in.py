@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from langmem_plus.config import MemoryConfig
 from langmem_plus.providers.token_bits import local_token_encoder
-from langmem_plus.recall.built_in import CROWD, crowding, find_bits, judge, neighbours, sessions
+from langmem_plus.recall.built_in import CROWD, crowding, find_bits, judge
+from langmem_plus.recall.candidates import neighbours, sessions
 from langmem_plus.recall.rerank import rerank
 from langmem_plus.recall.weights import ROWS, choose_row
 from langmem_plus.records import MemoryHit, MemoryRecord

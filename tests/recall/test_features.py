@@ -11,10 +11,13 @@ from hypothesis import strategies as st
 
 from langmem_plus.providers.token_bits import AskedTokens, TextBits, similarities
 from langmem_plus.recall.built_in import weigh
-from langmem_plus.recall.features import Candidates, bm25, by_speaker, compare, features, scale, token_weights
+from langmem_plus.recall.candidates import Candidates
+from langmem_plus.recall.cue_features import by_speaker
+from langmem_plus.recall.features import bm25, compare, features, scale, token_weights
 from langmem_plus.recall.readings import read
 
 DAY = dt.date(2026, 3, 4)
+NOON = dt.datetime(2026, 3, 4, 12, tzinfo=dt.UTC)
 
 
 def candidates(texts: list[str], **fields: Any) -> Candidates:
@@ -155,3 +158,33 @@ def test_bm25_prefers_rare_words_and_short_texts() -> None:
     """Each once."""
     scores = bm25(np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 0.0]]), np.array([3.0, 9.0, 3.0, 3.0]))
     assert scores[2] > scores[0] > scores[1] > scores[3] == 0
+
+
+def test_what_was_only_asked_counts_less_than_what_was_told() -> None:
+    """A turn that asks the same words again answers nothing."""
+    texts = ["Do you like green tea?", "I like green tea."]
+    found = features("Who likes green tea?", candidates(texts), DAY)
+    assert found["tells"].tolist() == [0, 1]
+    assert weigh("Who likes green tea?", candidates(texts), NOON, None).order.tolist()[1] == 1
+
+
+def test_a_name_answers_where_one_is_asked_for() -> None:
+    """Not the speaker's, nor one that the question holds; and not where none is asked for."""
+    texts = ["We saw Jaws", "We saw Ann", "We saw a film with Max"]
+    named = candidates(texts, names=["Ann", "Bob", "Ann"])
+    assert features("Which film did Max see?", named, DAY)["x_name"].tolist() == [1, 0, 0]
+    assert features("Did we see a film?", named, DAY)["x_name"].tolist() == [0, 0, 0]
+
+
+def test_what_tells_of_the_past_answers_what_was() -> None:
+    """Where the question asks for it."""
+    texts = ["I painted the wall", "I will paint the wall"]
+    assert features("What did I paint?", candidates(texts), DAY)["x_past"].tolist() == [1, 0]
+    assert features("What will I paint?", candidates(texts), DAY)["x_past"].tolist() == [0, 0]
+
+
+def test_priors_alone_say_nothing() -> None:
+    """What speaks for a candidate whatever is asked puts nothing in order where nothing of the question is there."""
+    judged = weigh("zebra", candidates(["I like tea", "Where is it?"]), NOON, None)
+    assert judged.order.tolist() == [0, 0]
+    assert judged.shares == {}

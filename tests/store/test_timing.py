@@ -75,6 +75,28 @@ def test_a_call_that_hangs_is_a_time_out(slow: Slow, call: Callable[[TimedEmbedd
     assert timed.embed_query("tea") == slow.embed_query("tea")
 
 
+def test_an_embedder_of_this_process_works_on_the_callers_thread() -> None:
+    """There is nobody to wait for, so no thread is begun for it."""
+
+    class Local(BagOfWordsEmbeddings):
+        in_process = True
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.threads: list[int] = []
+
+        def embed_query(self, text: str) -> list[float]:
+            self.threads.append(threading.get_ident())
+            return super().embed_query(text)
+
+    embedder = Local()
+    timed = TimedEmbeddings(embedder, timeout=0)
+    assert timed.embed_query("tea") == embedder.embed_query("tea")
+    assert timed.embed_documents(["tea"]) == embedder.embed_documents(["tea"])
+    assert embedder.threads[0] == threading.get_ident()
+    assert timed.p95() is not None
+
+
 def test_slow_is_what_the_newest_call_was(slow: Slow) -> None:
     """A query or a few texts; a large batch may take its time."""
     timed = TimedEmbeddings(slow, patience=0.01)
