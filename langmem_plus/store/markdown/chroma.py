@@ -46,10 +46,9 @@ client = chromadb.PersistentClient(sys.argv[1], Settings(anonymized_telemetry=Fa
 for named in client.list_collections():
     one = client.get_collection(named.name, embedding_function=None)
     assert len(one.get(include=[])["ids"]) == one.count()
-    some = one.get(limit=5, include=["embeddings"])
-    for vector in some["embeddings"]:
-        near = one.query(query_embeddings=[vector], n_results=1, include=["distances"])["distances"][0]
-        assert near and near[0] < 1e-3
+    some = one.get(limit=20, include=["embeddings"])
+    near = one.query(query_embeddings=some["embeddings"], n_results=10, include=[])["ids"] if some["ids"] else []
+    assert 2 * sum(id in ids for id, ids in zip(some["ids"], near)) >= len(some["ids"])
 """
 
 Chunk = tuple[int, int, str, str, bytes]
@@ -168,7 +167,9 @@ def _server(url: str) -> Any:
 
 
 def is_sound(folder: Path) -> bool:
-    """Whether a subprocess can open a folder and finds again what is in it; it may well crash."""
+    """Whether a subprocess can open a folder and finds again what is in it; it may well crash. An approximate index
+    misses some of a large collection, so half of what is looked for is enough.
+    """
     try:
         done = subprocess.run(
             [sys.executable, "-c", _PROBE, str(folder)], capture_output=True, timeout=_PROBE_SECONDS, check=False

@@ -23,7 +23,7 @@ from langmem_plus.erasure import Erasure
 from langmem_plus.errors import ConfigError, StoreError
 from langmem_plus.store import MarkdownStore
 from langmem_plus.store.markdown import approximate
-from langmem_plus.store.markdown.chroma import chroma_folder, chroma_lock, drop_collections
+from langmem_plus.store.markdown.chroma import chroma_folder, chroma_lock, drop_collections, is_sound
 from langmem_plus.store.markdown.locks import ProcessLock
 from langmem_plus.testing.embeddings import BagOfWordsEmbeddings
 
@@ -214,6 +214,21 @@ def test_a_broken_folder_is_filled_again(open_store: Any, chroma: MarkdownStore,
         path.write_bytes(b"\xff\x13" * (path.stat().st_size // 2))
     until(lambda: is_ready(chroma, ns))
     assert answers(chroma, ns) == before
+
+
+def test_a_collection_that_misses_a_few_is_not_broken(tmp_path: Path) -> None:
+    """An approximate index doesn't find all that it holds: of a large one, each opening would fill it again."""
+    import chromadb
+    from chromadb.config import Settings
+
+    client = chromadb.PersistentClient(str(tmp_path), Settings(anonymized_telemetry=False))
+    hnsw = {"space": "cosine", "ef_search": 2, "ef_construction": 16, "max_neighbors": 4}
+    collection = client.create_collection("coarse", configuration={"hnsw": hnsw}, embedding_function=None)
+    vectors = np.random.default_rng(0).standard_normal((2000, 16)).astype(np.float32)
+    collection.add(ids=[str(place) for place in range(len(vectors))], embeddings=vectors)
+    found = collection.query(query_embeddings=vectors[:20], n_results=1, include=[])["ids"]
+    assert found != [[str(place)] for place in range(20)]
+    assert is_sound(tmp_path)
 
 
 def test_another_model_has_another_collection(open_store: Any, chroma: MarkdownStore, ns: Namespace) -> None:
