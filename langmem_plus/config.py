@@ -6,22 +6,17 @@ A value comes from, first wins: an argument, an environment variable (``LANGMEM_
 
 from __future__ import annotations
 
-import difflib
-import functools
-import logging
 import os
-import tomllib
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, SettingsError
 
+from langmem_plus.config_sources import TomlFile, explain, read_toml, tell_limits, tell_unknown
 from langmem_plus.errors import ConfigError
 from langmem_plus.presets import PRESETS
 from langmem_plus.shown import shown
-
-logger = logging.getLogger(__name__)
 
 ENDLESS = 1_000_000_000  # a budget that no thread fills
 GROUPS = ("store", "recall", "inject", "documents", "remember", "control")
@@ -282,11 +277,11 @@ class MemoryConfig(BaseSettings):
         try:
             super().__init__(**values)
         except ValidationError as error:
-            raise ConfigError(_explain(error)) from error
+            raise ConfigError(explain(error, type(self).model_fields)) from error
         except SettingsError as error:  # a list in the environment that isn't JSON
             raise ConfigError(f'{error}: {error.__cause__}. Lists are JSON, such as ["last time"].') from error
-        _tell_unknown()
-        _tell_limits(self.hard_limit_tokens, self.threshold_tokens)
+        tell_unknown(type(self).model_config["env_prefix"], type(self).model_fields, OTHER_VARIABLES)
+        tell_limits(self.hard_limit_tokens, self.threshold_tokens)
 
     @classmethod
     def settings_customise_sources(
@@ -298,7 +293,7 @@ class MemoryConfig(BaseSettings):
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Arguments, then the environment, then the TOML file that the environment names."""
-        return init_settings, env_settings, _TomlFile(settings_cls)
+        return init_settings, env_settings, TomlFile(settings_cls, os.environ.get(CONFIG_FILE_VARIABLE), _groups())
 
     @classmethod
     def from_toml(cls, path: str | Path, **overrides: Any) -> MemoryConfig:
@@ -309,7 +304,8 @@ class MemoryConfig(BaseSettings):
         """
         environment = {name.upper() for name, value in os.environ.items() if value}
         prefix = cls.model_config["env_prefix"]
-        values = {name: v for name, v in read_toml(Path(path)).items() if f"{prefix}{name.upper()}" not in environment}
+        read = read_toml(Path(path), _groups())
+        values = {name: value for name, value in read.items() if f"{prefix}{name.upper()}" not in environment}
         return cls(**{**values, **overrides})
 
     @classmethod
@@ -341,85 +337,11 @@ class MemoryConfig(BaseSettings):
         return type(self)(**{**self.model_dump(), **changes})
 
 
+def _groups() -> dict[str, str]:
+    return {name: knob_group(name) for name in MemoryConfig.model_fields}
+
+
 def knob_group(name: str) -> str:
     """The group of a knob: one of `GROUPS`."""
     extra = MemoryConfig.model_fields[name].json_schema_extra
     return str(extra["group"]) if isinstance(extra, dict) else ""
-
-
-_TOLD: set[str] = set()
-
-
-def _tell_unknown() -> None:
-    """Say once a process that an environment variable with our prefix is no setting; another program may want it."""
-    prefix = MemoryConfig.model_config["env_prefix"]
-    for variable in os.environ:
-        upper = variable.upper()
-        name = upper.removeprefix(prefix).lower()
-        known = name in MemoryConfig.model_fields or upper in (*OTHER_VARIABLES, *_TOLD)
-        if known or not upper.startswith(prefix):
-            continue
-        _TOLD.add(upper)
-        near = [f"{prefix}{knob.upper()}" for knob in difflib.get_close_matches(name, MemoryConfig.model_fields, 1)]
-        logger.warning("%s is not a setting%s", variable, f"; did you mean {near[0]}?" if near else ", it does nothing")
-
-
-@functools.cache
-def _tell_limits(hard: int | None, threshold: int) -> None:
-    """Say once a process that a hard limit below the threshold leaves the threshold nothing to do."""
-    if hard is not None and hard < threshold:
-        logger.warning(
-            "hard_limit_tokens (%s) is below threshold_tokens (%s): answers in long threads wait for their summaries; "
-            "set threshold_tokens below it",
-            hard,
-            threshold,
-        )
-
-
-def read_toml(path: Path) -> dict[str, Any]:
-    """The knobs in a TOML file, its sections (one a group) laid flat.
-
-    Raises:
-        ConfigError: the file can't be read, or a knob stands in the wrong section.
-    """
-    try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ConfigError(f"the configuration file {str(path)!r} can't be read: {error}") from error
-    flat: dict[str, Any] = {}
-    for name, value in data.items():
-        if name not in GROUPS or not isinstance(value, dict):
-            flat[name] = value
-            continue
-        for knob, inner in value.items():
-            if knob in MemoryConfig.model_fields and knob_group(knob) != name:
-                raise ConfigError(f"{str(path)!r}: {knob} belongs in [{knob_group(knob)}], not in [{name}].")
-            flat[knob] = inner
-    return flat
-
-
-class _TomlFile(PydanticBaseSettingsSource):
-    """The file that ``LANGMEM_PLUS_CONFIG_FILE`` names, if it is set."""
-
-    def get_field_value(self, field: Any, field_name: str) -> tuple[Any, str, bool]:
-        return None, field_name, False
-
-    def __call__(self) -> dict[str, Any]:
-        path = os.environ.get(CONFIG_FILE_VARIABLE)
-        return read_toml(Path(path)) if path else {}
-
-
-def _explain(error: ValidationError) -> str:
-    lines = []
-    for problem in error.errors():
-        name = ".".join(map(str, problem["loc"]))
-        if problem["type"] == "extra_forbidden":
-            near = difflib.get_close_matches(name, MemoryConfig.model_fields, 1)
-            remedy = f"did you mean {near[0]}?" if near else "`langmem-plus config` lists them all."
-            lines.append(f"{name} is not a setting; {remedy}")
-        elif problem["type"] == "tuple_type":
-            one = problem["input"] if isinstance(problem["input"], str) else "…"
-            lines.append(f"{name}={shown(problem['input'])}: give a list, such as [{one!r}].")
-        else:
-            lines.append(f"{name}={shown(problem['input'])}: {problem['msg']}.")
-    return " ".join(lines)

@@ -12,7 +12,7 @@ import annotated_types
 import pytest
 from pydantic import ValidationError
 
-from langmem_plus.config import CONFIG_FILE_VARIABLE, GROUPS, MemoryConfig, knob_group, read_toml
+from langmem_plus.config import CONFIG_FILE_VARIABLE, GROUPS, MemoryConfig, knob_group
 from langmem_plus.errors import ConfigError
 
 DESIGNED: dict[str, dict[str, Any]] = {
@@ -258,7 +258,7 @@ class TestEnvironment:
         self, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
     ) -> None:
         """A misspelt one is named with the setting that was meant, once a process; it is no error."""
-        monkeypatch.setattr("langmem_plus.config._TOLD", set())
+        monkeypatch.setattr("langmem_plus.config_sources._TOLD", set())
         monkeypatch.setenv("LANGMEM_PLUS_TOPK", "5")
         monkeypatch.setenv("LANGMEM_PLUS_ZZZ", "5")
         monkeypatch.setenv("LANGMEM_PLUS_USER", "ann")
@@ -312,7 +312,7 @@ class TestToml:
         if content is not None:
             path.write_bytes(content)
         with pytest.raises(ConfigError, match=r"memory\.toml"):
-            read_toml(path)
+            MemoryConfig.from_toml(path)
 
     def test_arguments_then_environment_then_file_then_default(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -98,7 +98,7 @@ def build_all(
         return sum(build(sample, root, setup, cache, step) for sample, root in samples)
     seconds = 0.0
     # Started anew, not forked: a process that has threads mustn't be copied. What is wrong with the settings was said.
-    quiet = partial(logging.getLogger("langmem_plus.config").setLevel, logging.ERROR)
+    quiet = partial(logging.getLogger("langmem_plus.config_sources").setLevel, logging.ERROR)
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=quiet) as pool:
         work = {pool.submit(build, sample, root, setup, cache): sample.messages for sample, root in samples}
         for done in as_completed(work):
