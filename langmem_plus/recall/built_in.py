@@ -112,7 +112,7 @@ def weigh(
     points = {} if points.keys() <= PRIORS else points
     total = np.sum(list(points.values()), axis=0) if points else np.zeros(len(candidates))
     if points and row.spread:
-        points["spread"] = -row.spread * crowding(total, candidates.sessions)
+        points["spread"] = -row.spread * crowding(total, candidates.sessions, candidates.newest)
         total = np.maximum(total + points["spread"], 0)
     before = total
     total = own_first(question, candidates, asker, None if by_vectors else compared, total)
@@ -127,9 +127,9 @@ def weigh(
     return Judged(total / best, shares, row.name, sure, near=is_near(compared), sentences=compared.sentences)
 
 
-def crowding(total: Floats, sessions: Ints) -> Floats:
-    """How many better candidates each has in its own session, `CROWD` at most."""
-    order = np.lexsort((-total, sessions))
+def crowding(total: Floats, sessions: Ints, newest: Ints) -> Floats:
+    """How many better candidates each has in its own session, `CROWD` at most; of equals, the newer is better."""
+    order = np.lexsort((newest, -total, sessions))
     groups = sessions[order]
     crowd = np.empty(len(order))
     crowd[order] = np.minimum(np.arange(len(order)) - np.searchsorted(groups, groups), CROWD)

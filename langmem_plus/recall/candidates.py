@@ -32,6 +32,7 @@ class Candidates:
         stated: whether a person says it, in a turn or as a fact.
         before, after: the place of the turn before and after it, or the number of candidates where that is none.
         sessions: the number of its session, from 0.
+        newest: its place where the newest stand first, those of one time by their ids.
         days: when it was said.
         cosines: its vector's cosine to the question's; NaN where there is none.
     """
@@ -43,6 +44,7 @@ class Candidates:
     before: Ints
     after: Ints
     sessions: Ints
+    newest: Ints
     days: Sequence[dt.date]
     cosines: Floats
 
@@ -63,9 +65,18 @@ def make_candidates(hits: Sequence[MemoryHit]) -> Candidates:
         before=before,
         after=after,
         sessions=sessions(hits),
+        newest=newest(hits),
         days=[record.said_at.date() for record in records],
         cosines=np.array([hit.scores.get("cosine", np.nan) for hit in hits], np.float64),
     )
+
+
+def newest(hits: Sequence[MemoryHit]) -> Ints:
+    """The place of each hit where the newest stand first, those of one time by namespace and id."""
+    records = [(-hit.record.said_at.timestamp(), hit.namespace, hit.record.id) for hit in hits]
+    places = np.empty(len(hits), np.int64)
+    places[sorted(range(len(hits)), key=records.__getitem__)] = np.arange(len(hits))
+    return places
 
 
 def sessions(hits: Sequence[MemoryHit]) -> Ints:

@@ -64,7 +64,9 @@ def newer_first(
     return _raised(hits, pairs)
 
 
-def linked_first(hits: Sequence[MemoryHit], candidates: Sequence[MemoryHit] = ()) -> list[MemoryHit]:
+def linked_first(
+    hits: Sequence[MemoryHit], candidates: Sequence[MemoryHit] = (), answering: Sequence[MemoryHit] | None = None
+) -> list[MemoryHit]:
     """The hits, sorted as they come, with each fact that a model called the newer one raised above the hits that say
     the older: that fact, and the turn that it was drawn from.
 
@@ -72,12 +74,17 @@ def linked_first(hits: Sequence[MemoryHit], candidates: Sequence[MemoryHit] = ()
         hits: sorted by their totals.
         candidates: what they were chosen from; the turn that a fact among these was drawn from is raised as it would
             be, since it may be shown in its place.
+        answering: those of the candidates that say something of the question. What is told by a fact that isn't among
+            them, of another one that isn't either, has nothing to do with it. None for all of them.
     """
+    facts = {hit.record.id for hit in (candidates if answering is None else answering) if hit.record.role == "memory"}
     pairs: list[tuple[MemoryHit, MemoryHit]] = []
     for fact in candidates or hits:
         older = fact.record.metadata.get(NEWER_THAN)
         if isinstance(older, list):
             newer, names = {fact.record.id, *(fact.record.source_ids if candidates else ())}, set(map(str, older))
+            if candidates and fact.record.id not in facts and facts.isdisjoint(names):
+                continue
             above = [hit for hit in hits if hit.record.id in newer]
             below = [hit for hit in hits if hit.record.id not in newer and not _names(hit).isdisjoint(names)]
             pairs += [(hit, other) for hit in above for other in below]
@@ -91,7 +98,7 @@ def _raised(hits: Sequence[MemoryHit], pairs: Sequence[tuple[MemoryHit, MemoryHi
     if not pairs:
         return list(hits)
     totals = {place_of(hit): hit.scores["total"] for hit in hits}
-    for _ in range(len(pairs)):
+    for _ in range(len({place_of(hit) for pair in pairs for hit in pair})):  # no chain is longer
         below = [(newer, older) for newer, older in pairs if totals[place_of(newer)] <= totals[place_of(older)]]
         if not below:
             break

@@ -113,8 +113,9 @@ def rank(
             cosines = zip(places, judged.sentences.tolist(), strict=True)
             near = {place: cosine for place, cosine in cosines if not math.isnan(cosine)}
     kept, questions = without_questions(query, kept, near, asker)
+    answering = kept
     kept, repeats = without_repeats(linked_first(kept), answers, query, near)
-    kept = linked_first(kept, hits)  # a turn may have raised a fact since, or stand for one
+    kept = linked_first(kept, hits, answering)  # a turn may have raised a fact since, or stand for one
     kept, copies = without_copies(kept)
     kept, echoes = without_echoes(kept)
     if judged is not None and judged.asked is not None:

@@ -81,7 +81,7 @@ class TimedEmbeddings(Embeddings):
             return self._call(self.inner.embed_query, text)
 
     def _call(self, function: Callable[[Asked], Answer], asked: Asked) -> Answer:
-        if getattr(self.inner, "in_process", False):
+        if getattr(self.inner, "in_process", False) is True:
             return function(asked)
         return within(self._timeout, function, asked)
 

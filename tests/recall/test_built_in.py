@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import itertools
 from collections.abc import Callable
 
 import numpy as np
@@ -67,7 +68,7 @@ def test_neighbours_are_those_of_the_thread(hit: MakeHit) -> None:
 def test_better_hits_of_a_session_are_counted(found: list[tuple[float, int]]) -> None:
     """For each hit those above it in its own session; the best of each session has none."""
     totals, numbers = np.array([total for total, _ in found]), np.array([number for _, number in found], np.int64)
-    crowd = crowding(totals, numbers)
+    crowd = crowding(totals, numbers, np.arange(len(totals)))
     for place, (total, number) in enumerate(found):
         above = [n for n, (other, session) in enumerate(found) if session == number and (-other, n) < (-total, place)]
         assert crowd[place] == min(len(above), CROWD)
@@ -158,3 +159,23 @@ def test_neighbours_answer_each_other(places: list[tuple[int, int, str]]) -> Non
     before, after = neighbours(hits)
     for here, place in enumerate(before.tolist()):
         assert place == len(hits) or after[place] == here
+
+
+def test_the_order_of_hits_says_nothing(hit: MakeHit) -> None:
+    """Of equals in one conversation, the newer one isn't the one that makes room, however they are handed in."""
+    said = [
+        hit(
+            "I like tea.",
+            {"cosine": 0.5},
+            id=f"m{age}",
+            role="user",
+            thread_id="t",
+            observed_at=NOW - dt.timedelta(days=age),
+        )
+        for age in (9, 1, 4)
+    ]
+    other = hit("I like hiking.", {"cosine": 0.1}, id="other", role="user", thread_id="u")
+    for hits in itertools.permutations([*said, other]):
+        judged = judge("tea", list(hits), NOW)
+        order = sorted(zip(judged.order.tolist(), [each.record.id for each in hits], strict=True), reverse=True)
+        assert [id for _, id in order] == ["m1", "m4", "m9", "other"]

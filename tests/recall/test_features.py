@@ -32,6 +32,7 @@ def candidates(texts: list[str], **fields: Any) -> Candidates:
         "before": np.where(places > 0, places - 1, count),
         "after": np.where(places < count - 1, places + 1, count),
         "sessions": np.zeros(count, np.int64),
+        "newest": places,
         "days": [DAY] * count,
         "cosines": np.full(count, np.nan),
     }

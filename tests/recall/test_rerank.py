@@ -381,3 +381,14 @@ def test_a_turn_comes_before_what_the_fact_that_it_stands_for_replaces(hit: Make
         kept, _ = rerank(question, [old, turn, fact], CONFIG, NOW)
         assert ids(kept) == ["turn", "old"]
     assert ids(rerank(question, [old, turn], CONFIG, NOW)[0]) == ["old", "turn"]
+
+
+def test_a_link_between_facts_that_answer_nothing_moves_no_turn(hit: MakeHit) -> None:
+    """Their turns may say something else of the question."""
+    first = hit("My dog Rex has an appointment in Lyon, where I teach.", scored(1.0, 0.8, 1.0), id="first", role="user")
+    then = hit("I bake since May, and my dog hates the flour.", scored(0.4, 0.5, 0.3), id="then", role="user")
+    old = hit("I teach", scored(0.0, 0.0, 0.0), id="old", source_ids=["first"])
+    new = hit("I bake since May", scored(0.0, 0.0, 0.0), id="new", source_ids=["then"])
+    new.record.metadata["newer_than"] = ["old", "first"]
+    kept, _ = rerank("Which pet has an appointment?", [first, then, old, new], CONFIG, NOW)
+    assert ids(kept) == ["first", "then"]
