@@ -187,6 +187,11 @@ class MemoryRecord(BaseModel):
         written = self.updated_at if self.role == "archive" else self.created_at
         return min(self.observed_at, written) if self.observed_at else written
 
+    def has_ended(self, now: dt.datetime) -> bool:
+        """Whether its own time is over. A turn that is pinned or was saved on purpose stays whatever its time was."""
+        is_kept = self.role in TURN_ROLES and (self.pinned or self.manually_saved)
+        return self.expires_at is not None and self.expires_at <= now and not is_kept
+
     def to_value(self) -> dict[str, Any]:
         """The value that stands in the store."""
         return self.model_dump(mode="json")

@@ -52,7 +52,7 @@ def chosen(
     records = [record for record in _read(results, scope) if record.status == "active"]
     records = [record for record in records if role in (None, record.role)]
     records = records if filter is None else [record for record in records if filter.matches(record)]
-    alive = [record for record in records if record.expires_at is None or record.expires_at > now]
+    alive = [record for record in records if not record.has_ended(now)]
     return sorted(alive, key=_place, reverse=True)[:limit]
 
 

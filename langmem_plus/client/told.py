@@ -82,7 +82,7 @@ def _number(turn: MemoryRecord, name: str) -> int:
 
 
 def _lives(record: MemoryRecord, now: dt.datetime) -> bool:
-    return record.status == "active" and (record.expires_at is None or record.expires_at > now)
+    return record.status == "active" and not record.has_ended(now)
 
 
 def check_limit(limit: int | None) -> int | None:

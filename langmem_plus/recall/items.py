@@ -168,7 +168,7 @@ def _objection(record: MemoryRecord | None, wanted: Wanted, window: Window) -> s
         return "forgotten"
     if record.role in TURN_ROLES and record.metadata.get(REVIEW):
         return "in_review"  # what it tells waits for its owner's approval, or was rejected
-    if record.expires_at is not None and record.expires_at <= wanted.now:
+    if record.has_ended(wanted.now):
         return "expired"
     if record.role not in wanted.roles or not _in_scope(record, wanted):
         return "out_of_scope"

@@ -49,9 +49,9 @@ _RENEWED = 1 / 3  # share of a lease after which it is made longer
 
 def extract_steps(services: Services, scope: Scope) -> Steps[Extraction]:
     """Claim the pending turns of the namespace, this thread's and what was left behind, and draw their facts out."""
-    namespace, now = scope.namespace, services.clock()
+    namespace = scope.namespace
     waiting = yield from list_records(namespace, {"role": "user", "extracted": False, "status": "active"})
-    pending = in_order([turn for turn in waiting if turn.expires_at is None or turn.expires_at > now])
+    pending = in_order(waiting)  # also those whose time is over meanwhile: they wait for this
     refusals = services.refusals
     # What a model refused before lets others go first; sorting keeps the order of all else.
     pending.sort(key=lambda turn: refusals.get(turn.id, 0))

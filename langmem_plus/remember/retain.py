@@ -52,8 +52,8 @@ def is_wanted(config: MemoryConfig) -> bool:
 
 
 def has_expired(record: MemoryRecord, now: dt.datetime) -> bool:
-    """Whether a turn's own time is over."""
-    return bool(record.role in TURN_ROLES and not _is_kept(record) and record.expires_at and record.expires_at <= now)
+    """Whether a turn's own time is over; while it waits for extraction, it isn't."""
+    return record.role in TURN_ROLES and record.has_ended(now) and not _is_unread(record)
 
 
 def is_old(record: MemoryRecord, config: MemoryConfig, now: dt.datetime) -> bool:
@@ -76,7 +76,11 @@ def _waits(record: MemoryRecord) -> bool:
     if record.role not in TURN_ROLES:
         return record.status == "pending"
     is_noted = bool(record.metadata.get(REVIEW)) and not is_turned_down(record)
-    return record.status == "active" and (record.extracted is False or is_noted)
+    return _is_unread(record) or (record.status == "active" and is_noted)
+
+
+def _is_unread(record: MemoryRecord) -> bool:
+    return record.status == "active" and record.extracted is False
 
 
 def _is_kept(record: MemoryRecord) -> bool:

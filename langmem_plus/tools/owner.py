@@ -192,6 +192,4 @@ def _listed(call: Call, namespace: Labels, role: str) -> Steps[list[MemoryRecord
             offset += PAGE
             if len(page) < PAGE:
                 break
-    return [
-        record for record in found if not is_withheld(record) and (record.expires_at is None or record.expires_at > now)
-    ]
+    return [record for record in found if not is_withheld(record) and not record.has_ended(now)]

@@ -61,19 +61,22 @@ def test_a_limit_is_a_number_of_records(limit: Any) -> None:
 
 
 def test_active_records_newest_first() -> None:
-    """What is retired or expired is left out; what was said last stands first, in a thread by its place."""
+    """What is retired or expired is left out, but for a pinned turn; what was said last stands first, in a thread by
+    its place.
+    """
     day = dt.timedelta(days=1)
     store = filled(
         record("old", observed_at=NOW - 2 * day),
         record("gone", status="superseded"),
         record("expired", expires_at=NOW),
+        record("kept", role="user", pinned=True, expires_at=NOW, observed_at=NOW - 3 * day),
         record("fresh", expires_at=NOW + day, observed_at=NOW - day),
         record("second", metadata={"turn": 1, "position": 1}),
         record("first", metadata={"turn": 1, "position": 0}),
         record("elsewhere", space="work"),
     )
     found = store.batch(listing(ANN, None, None))
-    assert [each.id for each in chosen(found, ANN, NOW, None)] == ["second", "first", "fresh", "old"]
+    assert [each.id for each in chosen(found, ANN, NOW, None)] == ["second", "first", "fresh", "old", "kept"]
     assert [each.id for each in chosen(found, ANN, NOW, 2)] == ["second", "first"]
     assert chosen(found, ANN, NOW, 0) == []
 

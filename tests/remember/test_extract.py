@@ -205,7 +205,9 @@ def test_a_turn_without_words_asks_no_model() -> None:
 
 
 def test_all_pending_turns_are_read_this_threads_and_leftovers_in_order() -> None:
-    """What an earlier process left behind comes first; what is done, deleted or expired isn't read."""
+    """What an earlier process left behind comes first, also where its time is over meanwhile; what is done or deleted
+    isn't read.
+    """
     services = memory(
         turn("I live in Lyon", 3),
         turn("I like tea", 1, thread_id="another"),
@@ -214,8 +216,8 @@ def test_all_pending_turns_are_read_this_threads_and_leftovers_in_order() -> Non
         turn("I like chess", 5, expires_at=NOW),
     )
     found = extract(services, SCOPE)
-    assert [fact.text for fact in found.facts] == ["I like tea", "I live in Lyon"]
-    assert found.report.counts == {"turns_read": 2, "facts_found": 2, "turns_left": 0, "turns_elsewhere": 0}
+    assert [fact.text for fact in found.facts] == ["I like tea", "I live in Lyon", "I like chess"]
+    assert found.report.counts == {"turns_read": 3, "facts_found": 3, "turns_left": 0, "turns_elsewhere": 0}
 
 
 def test_a_run_takes_so_many_turns_and_says_how_many_are_left() -> None:

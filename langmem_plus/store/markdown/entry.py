@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from langmem_plus.records import MemoryRecord, format_time, parse_time
+from langmem_plus.records import TURN_ROLES, MemoryRecord, format_time, parse_time
 
 RECORD_FIELDS = tuple(MemoryRecord.model_fields)
 _RECORD_FIELDS = frozenset(RECORD_FIELDS)
@@ -46,11 +46,16 @@ class Entry:
 
     @functools.cached_property
     def ends_at(self) -> str | None:
-        """When a record ends whatever happens: its own ``expires_at``. A foreign value's field of that name means
-        nothing here.
+        """When a record ends whatever happens: its own ``expires_at``; never a turn that is pinned, was saved on
+        purpose or still waits for extraction. A foreign value's field of that name means nothing here.
         """
-        ends = self.value["expires_at"] if self.role is not None else None
+        ends = self.value["expires_at"] if self.role is not None and not self._outlasts else None
         return None if ends is None else format_time(parse_time(ends))
+
+    @property
+    def _outlasts(self) -> bool:
+        waits = self.value["status"] == "active" and self.value["extracted"] is False
+        return self.role in TURN_ROLES and (waits or self.value["pinned"] or self.value["manually_saved"])
 
     @property
     def deadline(self) -> str | None:

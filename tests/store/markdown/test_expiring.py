@@ -269,21 +269,24 @@ def test_an_edit_by_hand_keeps_the_prolonged_time(opened: Callable[..., Markdown
     assert item.value == {"text": "coffee"}
 
 
-def test_a_turn_that_expired_waits_for_nobody(opened: Callable[..., MarkdownStore], clock: Clock) -> None:
-    """Its facts aren't drawn out any more: a sweep takes its marker, and so does a new look at the files."""
-    for end in ("sweep", "look"):
-        store = opened()
-        ends = clock.time + dt.timedelta(minutes=1)
-        turn = MemoryRecord(id="k", role="user", text="tea", user_id="ann", extracted=False, expires_at=ends)
-        store.put(DOCS, "k", turn.to_value())
-        assert store.pending() == [DOCS]
-        clock.go(1)
-        assert store.claim(DOCS, ["gone"], 5) == set()
-        if end == "sweep":
-            store.sweep_ttl()
-        store.close()
-        assert opened().search(DOCS) == []
-        assert opened().pending() == []
+def test_a_turn_does_not_end_before_its_facts_are_drawn(opened: Callable[..., MarkdownStore], clock: Clock) -> None:
+    """While it waits for extraction, and while it is pinned or saved on purpose, no sweep takes it; then it ends."""
+    ends = clock.time + dt.timedelta(minutes=1)
+    turn = MemoryRecord(id="k", role="user", text="tea", user_id="ann", extracted=False, expires_at=ends)
+    store = opened()
+    store.put(DOCS, "k", turn.to_value())
+    clock.go(1)
+    assert store.sweep_ttl() == 0
+    assert store.pending() == [DOCS]
+    assert store.claim(DOCS, ["k"], 5) == {"k"}
+    for kept in ("pinned", "manually_saved"):
+        store.put(DOCS, "k", turn.model_copy(update={"extracted": True, kept: True}).to_value())
+        assert store.sweep_ttl() == 0
+        assert store.pending() == []
+        assert len(store.search(DOCS)) == 1
+    store.put(DOCS, "k", turn.model_copy(update={"extracted": True}).to_value())
+    assert store.search(DOCS) == []
+    assert store.sweep_ttl() == 1
 
 
 def test_a_read_does_not_fail_for_what_it_cannot_prolong(
