@@ -17,7 +17,8 @@ from langgraph.store.base import PutOp
 
 from langmem_plus.errors import ConfigError, ConflictError
 from langmem_plus.prompts import Archived, render_archive
-from langmem_plus.records import TURN_ROLES, MemoryRecord, MemoryReport, Scope, archive_key, summary_key, unique
+from langmem_plus.records import TURN_ROLES, MemoryRecord, MemoryReport, Scope, archive_key, unique
+from langmem_plus.remember.archive_material import Material, is_readable, look_up, unread_of
 from langmem_plus.remember.beside import bare
 from langmem_plus.remember.facts import in_order
 from langmem_plus.remember.gist import (
@@ -32,42 +33,16 @@ from langmem_plus.remember.gist import (
     tags_of,
 )
 from langmem_plus.remember.points import read_points
-from langmem_plus.remember.review import is_withheld
 from langmem_plus.remember.rewrite import rewrite
-from langmem_plus.remember.steps import Ask, Steps, arun_steps, get_records, list_records, put, run_steps
+from langmem_plus.remember.steps import Ask, Steps, arun_steps, get_records, put, run_steps
 from langmem_plus.remember.summarize import conversation, is_due, is_read
 from langmem_plus.remember.telling import KEPT_OUT, Telling, Told, apart, joined, kept_out, not_lasting, taken_in
-from langmem_plus.remember.tombstones import COMPRESSED
 from langmem_plus.services import Services, Update, stage
 from langmem_plus.state import MemoryState
 
 logger = logging.getLogger(__name__)
 
 _TRIES = 3
-
-
-@dataclass(frozen=True)
-class Material:
-    """What an archive is made of.
-
-    Attributes:
-        known: the archive's record, whatever its status.
-        turns: what it hasn't read, as it was said.
-        again: what only rules have read of it.
-        facts: what is known from the conversation.
-        summary: the thread's rolling summary.
-    """
-
-    known: MemoryRecord | None
-    turns: Sequence[MemoryRecord]
-    again: Sequence[MemoryRecord] = ()
-    facts: Sequence[MemoryRecord] = ()
-    summary: MemoryRecord | None = None
-
-    @property
-    def old(self) -> MemoryRecord | None:
-        """The archive in force."""
-        return self.known if self.known is not None and self.known.status == "active" else None
 
 
 @dataclass
@@ -96,7 +71,7 @@ def archive_steps(
     done = Archiving()
     model = ask and services.model is not None
     for attempt in range(_TRIES):
-        found = yield from _look_up(services, scope, extra)
+        found = yield from look_up(services, scope, extra)
         pending = [*found.again, *found.turns] if model else list(found.turns)
         new = not_lasting(extra, found.known)
         if not pending and not new:
@@ -109,48 +84,13 @@ def archive_steps(
         if record is None:
             done.record = found.old
             return done
-        if (yield from _write(services, scope, found, [*pending, *new], record)):
+        if (yield from _write(services, scope, found, [*pending, *new, *making.used], record)):
             done.record, done.written = record, True
             return done
     raise ConflictError(
         f"the conversation {scope.thread_id!r} was to be archived, and others rewrote it {_TRIES} times meanwhile; it "
         "stays as it is, and the next try archives it."
     )
-
-
-def _look_up(services: Services, scope: Scope, extra: Sequence[MemoryRecord]) -> Steps[Material]:
-    namespace, key, now = scope.namespace, archive_key(scope), services.clock()
-    if scope.thread_id is None:
-        known = (yield from get_records(namespace, [key])).get(key)
-        return Material(known, ())
-    records = yield from get_records(namespace, [key, summary_key(scope)])
-    known, summary = records.get(key), records.get(summary_key(scope))
-    spoken: list[MemoryRecord] = []
-    for role in TURN_ROLES:
-        spoken += yield from list_records(namespace, {"role": role, "thread_id": scope.thread_id, "status": "active"})
-    # By ids: what is restored, approved or imported later was written before what the archive has read.
-    read = set(known.source_ids) if known else set()
-    turns = in_order([turn for turn in spoken if turn.id not in read and _is_readable(turn, now)])
-    unread = yield from get_records(namespace, _unread(known))
-    again = in_order([turn for turn in unread.values() if _is_readable(turn, now)])
-    if not turns and not again:
-        return Material(known, (), ())
-    facts = yield from list_records(namespace, {"role": "memory", "thread_id": scope.thread_id, "status": "active"})
-    active = summary if summary is not None and summary.status == "active" else None
-    return Material(known, turns, again, [fact for fact in facts if fact not in extra], active)
-
-
-def _unread(record: MemoryRecord | None) -> list[str]:
-    """The ids of what only rules have read of an archive."""
-    found = record.metadata.get(UNREAD) if record is not None and record.status == "active" else None
-    return [each for each in found if isinstance(each, str)] if isinstance(found, list) else []
-
-
-def _is_readable(turn: MemoryRecord | None, now: dt.datetime) -> bool:
-    """Whether an archive may be made of a turn: it stands, or was deleted because its conversation was compressed."""
-    if turn is None or is_withheld(turn) or (turn.expires_at is not None and turn.expires_at <= now):
-        return False
-    return turn.status == "active" or (turn.status == "deleted" and turn.metadata.get("reason") == COMPRESSED)
 
 
 class _Making:
@@ -164,6 +104,7 @@ class _Making:
         self.facts = [record for record in going if record.role == "memory"]
         self.kept = lasting(found.old)
         self.ask = ask
+        self.used: list[MemoryRecord] = list(found.facts)  # what it tells beside what it has read
 
     def make(self, warnings: list[str]) -> Steps[MemoryRecord | None]:
         """The record as it is to be written; None where nothing of it stays."""
@@ -212,7 +153,8 @@ class _Making:
     def _by_rules(self, previous: Gist) -> Gist:
         config, turns = self.config, self.found.turns
         points: list[str] = []
-        if self.services.model is not None:  # a model's summary tells it better than rules
+        if self.services.model is not None and self.found.summary is not None:  # a model's tells it better than rules
+            self.used.append(self.found.summary)
             points = [bare(point) for point in read_points(self.found.summary)]
             turns = [turn for turn in turns if not is_read(turn, self.found.summary)]
         facts = [*self.found.facts, *self.facts]
@@ -234,7 +176,7 @@ def make_archive(gist: Gist, kept: Gist, making: _Making, *, asked: bool) -> Mem
         metadata[KEPT_OUT] = sorted(out)
     said = sorted(turn.said_at for turn in (*found.turns, *making.going))
     first, last = _times(metadata, said)
-    unread = [] if asked or services.model is None else [*_unread(old), *(turn.id for turn in found.turns)]
+    unread = [] if asked or services.model is None else [*unread_of(old), *(turn.id for turn in found.turns)]
     counted = metadata.get("message_count")
     metadata |= {
         **gist.metadata,
@@ -287,7 +229,7 @@ def _write(
     def is_unchanged(each: MemoryRecord, current: MemoryRecord | None) -> bool:
         if current is None or current.text != each.text:
             return False
-        return _is_readable(current, services.clock()) if each.role in TURN_ROLES else current.status == each.status
+        return is_readable(current, services.clock()) if each.role in TURN_ROLES else current.status == each.status
 
     def change(current: dict[str, MemoryRecord]) -> list[PutOp]:
         nonlocal written
@@ -319,13 +261,13 @@ def refine_steps(services: Services, scope: Scope) -> Steps[MemoryReport]:
     if services.model is None or scope.thread_id is None:
         return MemoryReport()
     record = (yield from get_records(scope.namespace, [key])).get(key)
-    unread = _unread(record)
+    unread = unread_of(record)
     if record is None or not unread:
         return MemoryReport(counts={"archives": 0})
     waiting = (yield from get_records(scope.namespace, unread)).values()
     counted = record.metadata.get("message_count")
     is_new = len(unread) >= (counted if isinstance(counted, int) else 0)
-    if not is_new and not is_due([turn for turn in waiting if _is_readable(turn, services.clock())], services.config):
+    if not is_new and not is_due([turn for turn in waiting if is_readable(turn, services.clock())], services.config):
         return MemoryReport(counts={"archives": 0})
     done = yield from archive_steps(services, scope)
     return MemoryReport(counts={"archives": int(done.written)}, warnings=done.warnings)

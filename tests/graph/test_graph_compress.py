@@ -15,7 +15,7 @@ from langgraph.store.memory import InMemoryStore
 from langmem_plus.background import background
 from langmem_plus.graph import create_memory_graph
 from langmem_plus.records import MemoryReport
-from langmem_plus.remember.archive import COMPRESSED as REASON
+from langmem_plus.remember.tombstones import COMPRESSED as REASON
 from langmem_plus.state import MemoryState
 from langmem_plus.testing import ScriptedChatModel
 

@@ -14,13 +14,14 @@ from langmem_plus.config import MemoryConfig
 from langmem_plus.controls import clear_steps, forget_steps
 from langmem_plus.errors import ConfigError, ConflictError
 from langmem_plus.prompts import Archived
-from langmem_plus.records import FORGOTTEN, REVIEW, MemoryRecord, Scope, archive_key
-from langmem_plus.remember.archive import COMPRESSED, Archiving, aarchive, archive, archive_node, archive_steps
+from langmem_plus.records import FORGOTTEN, REVIEW, MemoryRecord, Scope, archive_key, summary_key
+from langmem_plus.remember.archive import Archiving, aarchive, archive, archive_node, archive_steps
 from langmem_plus.remember.extract import extract
 from langmem_plus.remember.gist import UNREAD
 from langmem_plus.remember.review import WAITS
 from langmem_plus.remember.steps import Exchange, run_steps
 from langmem_plus.remember.summarize import Work, summarize
+from langmem_plus.remember.tombstones import COMPRESSED
 from langmem_plus.services import Services
 from langmem_plus.testing import ScriptedChatModel
 
@@ -310,3 +311,90 @@ def test_a_persons_line_stays(model: ScriptedChatModel | None) -> None:
         put(services, *(f"I like number {place}." for place in range(10)), start=start)
         assert archive(services, SCOPE).written
         assert {"Bring the key.", "Decided: Pay Bob."} <= set(read(services).text.splitlines())
+
+
+DOWN = RuntimeError("down")
+
+
+def put_summary(services: Services, text: str, *read: str) -> None:
+    """Store the thread's rolling summary, which has read some turns."""
+    known = {"role": "summary", "thread_id": "t", "covers_until": NOW, "source_ids": list(read)}
+    record = MemoryRecord(id=summary_key(SCOPE), text=text, user_id="ann", **known)
+    services.find_store().put(SCOPE.namespace, record.id, record.to_value())
+
+
+@pytest.mark.parametrize("hidden", ["waits", "forgotten", "turned down", "deleted", "gone", "kept out"])
+@pytest.mark.parametrize("ask", [True, False])
+def test_rules_tell_nothing_of_a_summary_that_has_read_what_may_not_be_told(hidden: str, ask: bool) -> None:
+    """Which of its words are whose can't be told, so they go by the turns."""
+    services = make(ScriptedChatModel(then=DOWN))
+    put(services, "I live in Lyonville.")
+    if hidden == "kept out":
+        put_summary(services, "- Lives in Lyonville.", "turn 0")
+        assert archive(services, SCOPE, ask=ask).written
+        run_steps(forget_steps(services, SCOPE, archive_key(SCOPE), "no"), services, services.find_store())
+    elif hidden == "gone":
+        services.find_store().delete(SCOPE.namespace, "turn 0")
+    else:
+        note = {
+            "waits": {REVIEW: {"f": WAITS}},
+            "turned down": {REVIEW: {"f": "rejected"}},
+            "forgotten": {FORGOTTEN: 1},
+        }
+        put(
+            services,
+            "I live in Lyonville.",
+            status="active" if hidden in note else "deleted",
+            metadata=note.get(hidden, {}),
+        )
+    put(services, "I like green tea.", start=2)
+    put_summary(services, "- Lives in Lyonville.\n- Likes green tea, always.", "turn 0", "turn 2")
+    assert archive(services, SCOPE, ask=ask).written
+    told = read(services).text
+    assert "Lyonville" not in told
+    assert "I like green tea." in told
+
+
+def test_rules_tell_a_models_summary_where_all_of_it_may_be_told() -> None:
+    """Also of turns that left a conversation that was compressed."""
+    services = make(ScriptedChatModel(then=DOWN))
+    put(services, "I live in Lyon.", status="deleted", metadata={"reason": COMPRESSED})
+    put(services, "I like tea.", start=2)
+    put_summary(services, "- Lives in Lyon and likes green tea.", "turn 0", "turn 2")
+    assert "Lives in Lyon and likes green tea." in archive(services, SCOPE, ask=False).record.text  # type: ignore[union-attr]
+
+
+def test_no_model_is_told_a_fact_that_a_forgotten_archive_had_read() -> None:
+    """Nor one that was drawn from what it had read."""
+    model = ScriptedChatModel(then=Archived(summary="The user likes trains."))
+    services = make(model)
+    put(services, "My gate code is 4711.")
+    fact = MemoryRecord(id="f", text="The gate code is 4711.", user_id="ann", thread_id="t", source_ids=["turn 0"])
+    services.find_store().put(SCOPE.namespace, fact.id, fact.to_value())
+    archive(services, SCOPE)
+    assert "4711" in model.calls[-1].text
+    run_steps(forget_steps(services, SCOPE, archive_key(SCOPE), "no"), services, services.find_store())
+    put(services, "I like trains.", start=2)
+    assert archive(services, SCOPE).written
+    assert "4711" not in model.calls[-1].text
+
+
+@pytest.mark.parametrize("gone", ["fact", "summary"])
+def test_what_is_forgotten_while_a_model_thinks_is_not_told(gone: str) -> None:
+    """Facts and the summary are what an archive is made of, too."""
+    services = make(ScriptedChatModel([lambda _: forget(), lambda _: forget()]))
+    put(services, "I like green tea.")
+    put_summary(services, "- The gate code is 4711.", "turn 0")
+    fact = MemoryRecord(id="f", text="The gate code is 4711.", user_id="ann", thread_id="t", source_ids=["gone"])
+    services.find_store().put(SCOPE.namespace, fact.id, fact.to_value())
+
+    def forget() -> Archived:
+        store = services.find_store()
+        store.put(SCOPE.namespace, "f", fact.model_copy(update={"status": "deleted"}).to_value())
+        put_summary(services, "- Likes green tea.", "turn 0")
+        if gone == "summary":
+            raise DOWN
+        return Archived(summary="The gate code is 4711.")
+
+    assert archive(services, SCOPE).written
+    assert "4711" not in str(read(services).to_value())

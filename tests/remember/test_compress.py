@@ -27,10 +27,10 @@ from langmem_plus.messages import message_text
 from langmem_plus.prompts import Summary, SummaryPoint
 from langmem_plus.records import MemoryRecord, Scope, summary_key
 from langmem_plus.remember.actions import find_actions, is_action
-from langmem_plus.remember.archive import COMPRESSED
 from langmem_plus.remember.compress import Compression, acompress, compress, is_wanted
 from langmem_plus.remember.compress_cut import old_stretches, removals, stretches
 from langmem_plus.remember.summarize import is_read
+from langmem_plus.remember.tombstones import COMPRESSED
 from langmem_plus.services import Services
 from langmem_plus.store import MarkdownStore
 from langmem_plus.testing import ScriptedChatModel

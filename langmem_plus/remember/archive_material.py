@@ -1,0 +1,90 @@
+"""What the archive of a conversation is made of: what it hasn't read and may tell elsewhere."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from langmem_plus.records import TURN_ROLES, MemoryRecord, Scope, archive_key, summary_key
+from langmem_plus.remember.facts import in_order
+from langmem_plus.remember.gist import UNREAD
+from langmem_plus.remember.review import is_withheld
+from langmem_plus.remember.steps import Steps, get_records, list_records
+from langmem_plus.remember.telling import is_out, kept_out
+from langmem_plus.remember.tombstones import COMPRESSED, is_set_aside
+from langmem_plus.services import Services
+
+
+@dataclass(frozen=True)
+class Material:
+    """What an archive is made of.
+
+    Attributes:
+        known: the archive's record, whatever its status.
+        turns: what it hasn't read, as it was said.
+        again: what only rules have read of it.
+        facts: what is known from the conversation.
+        summary: the thread's rolling summary, where all that it has read may be told.
+    """
+
+    known: MemoryRecord | None
+    turns: Sequence[MemoryRecord]
+    again: Sequence[MemoryRecord] = ()
+    facts: Sequence[MemoryRecord] = ()
+    summary: MemoryRecord | None = None
+
+    @property
+    def old(self) -> MemoryRecord | None:
+        """The archive in force."""
+        return self.known if self.known is not None and self.known.status == "active" else None
+
+
+def look_up(services: Services, scope: Scope, extra: Sequence[MemoryRecord]) -> Steps[Material]:
+    """What the archive of the scope's thread is to be made of; ``extra`` is told apart from it."""
+    namespace, key, now = scope.namespace, archive_key(scope), services.clock()
+    if scope.thread_id is None:
+        known = (yield from get_records(namespace, [key])).get(key)
+        return Material(known, ())
+    records = yield from get_records(namespace, [key, summary_key(scope)])
+    known, summary = records.get(key), records.get(summary_key(scope))
+    spoken: list[MemoryRecord] = []
+    for role in TURN_ROLES:
+        spoken += yield from list_records(namespace, {"role": role, "thread_id": scope.thread_id})
+    # By ids: what is restored, approved or imported later was written before what the archive has read.
+    read = set(known.source_ids) if known else set()
+    standing = [turn for turn in spoken if turn.status == "active"]
+    turns = in_order([turn for turn in standing if turn.id not in read and is_readable(turn, now)])
+    unread = yield from get_records(namespace, unread_of(known))
+    again = in_order([turn for turn in unread.values() if is_readable(turn, now)])
+    if not turns and not again:
+        return Material(known, (), ())
+    out = kept_out(known)
+    facts = yield from list_records(namespace, {"role": "memory", "thread_id": scope.thread_id, "status": "active"})
+    facts = [fact for fact in facts if fact not in extra and not is_out(fact, out)]
+    return Material(known, turns, again, facts, summary if _may_be_told(summary, spoken, out) else None)
+
+
+def _may_be_told(summary: MemoryRecord | None, spoken: Sequence[MemoryRecord], out: set[str]) -> bool:
+    """Whether a rolling summary may be told in other conversations: nothing that it has read is withheld, forgotten,
+    kept out of the archive or gone. Which of its words are whose can't be told.
+    """
+    if summary is None or summary.status != "active":
+        return False
+    open_to_all = {
+        turn.id for turn in spoken if not is_withheld(turn) and (turn.status == "active" or is_set_aside(turn))
+    }
+    return bool(summary.source_ids) and open_to_all - out >= set(summary.source_ids)
+
+
+def unread_of(record: MemoryRecord | None) -> list[str]:
+    """The ids of what only rules have read of an archive."""
+    found = record.metadata.get(UNREAD) if record is not None and record.status == "active" else None
+    return [each for each in found if isinstance(each, str)] if isinstance(found, list) else []
+
+
+def is_readable(turn: MemoryRecord | None, now: dt.datetime) -> bool:
+    """Whether an archive may be made of a turn: it stands, or was deleted because its conversation was compressed."""
+    if turn is None or is_withheld(turn) or (turn.expires_at is not None and turn.expires_at <= now):
+        return False
+    return turn.status == "active" or (turn.status == "deleted" and turn.metadata.get("reason") == COMPRESSED)
