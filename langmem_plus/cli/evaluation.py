@@ -21,6 +21,7 @@ from langmem_plus.cli.options import ConfigOption, check_model, read_config
 from langmem_plus.cli.output import console, errors, print_json
 from langmem_plus.config import MemoryConfig
 from langmem_plus.evals.datasets import read_dataset
+from langmem_plus.evals.own import FORM
 from langmem_plus.evals.plots import plot
 from langmem_plus.evals.recall import Place, evaluate, workload
 from langmem_plus.evals.setups import make_setups
@@ -40,7 +41,19 @@ JOBS = min(os.cpu_count() or 1, 4)
 _STATES = {"ok": "green", "degraded": "yellow", "missing": "red"}
 
 
-@app.command()
+OWN_FORM = "\n\n".join(("A .jsonl file of your own has one JSON object a line:", *FORM, "Any other key is an error."))
+EXTRACT_FORM = (
+    'For extract: a JSON list of {"messages": [{"text": "…"}, …], "gold": "what they say", "kind": "…"}, or of '
+    '{"text": "…", "memories": [{"content": "…", "type": "…"}, …]}; kind, type and a message\'s role can be left out.'
+)
+RECONCILE_FORM = (
+    'For reconcile: a JSON list of {"id": "…", "kind": "update", "old": {"text": "…"}, "new": {"text": "…"}}; old and '
+    "new can be lists, id can be left out; of any other kind than update nothing should be retired, of contradiction "
+    "it is only counted. With a question, eval recall reads it, too."
+)
+
+
+@app.command(epilog=OWN_FORM)
 def recall(
     datasets: Annotated[
         list[Path], typer.Argument(help="Files of LoCoMo, LongMemEval, BEAM, pairs of statements, or your own JSONL.")
@@ -65,8 +78,6 @@ def recall(
 ) -> None:
     """Build memories of public or own data, ask for the evidence of each question; without a language model, but for
     model-reranker.
-
-    A JSONL file of your own has messages, {"role", "content", "id", …}, and questions, {"question", "evidence": [ids]}.
     """
     setups = make_setups(compare or [], read_config(config))
     read = [read_dataset(path, limit=limit) for path in datasets]
@@ -96,9 +107,9 @@ def tasks(config: ConfigOption = None, output: OutputOption = None) -> None:
     write_json(output, [found])
 
 
-@app.command()
+@app.command(epilog=f"{EXTRACT_FORM}\n\n{RECONCILE_FORM}")
 def write(
-    datasets: Annotated[list[Path], typer.Argument(help="Files for extract and for reconcile.")],
+    datasets: Annotated[list[Path], typer.Argument(help="Files for extract, for reconcile, or both.")],
     model: ModelOption = None,
     config: ConfigOption = None,
     output: OutputOption = None,
@@ -107,7 +118,7 @@ def write(
     _write_path(evaluate_file, datasets, model, config, output)
 
 
-@app.command()
+@app.command(epilog=EXTRACT_FORM)
 def extract(
     datasets: Annotated[list[Path], typer.Argument(help="preference_*.json or mempalace_memory_extraction.json")],
     model: ModelOption = None,
@@ -118,7 +129,7 @@ def extract(
     _write_path(evaluate_extraction, datasets, model, config, output)
 
 
-@app.command()
+@app.command(epilog=RECONCILE_FORM)
 def reconcile(
     datasets: Annotated[list[Path], typer.Argument(help="reconcile_pairs_*.json")],
     model: ModelOption = None,

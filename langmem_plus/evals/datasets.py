@@ -1,13 +1,7 @@
 """Data sets that can be asked: which form a file has, and what its numbers mean.
 
 `read_dataset` understands LoCoMo, LongMemEval, BEAM, pairs of statements of which the newer one holds (`pairs`), and
-JSON lines of one's own (``.jsonl``):
-
-- messages: ``{"role": "user", "content": "I moved to Lyon.", "id": "m1"}``, with, optionally, ``name``, ``created_at``,
-  ``thread_id``, and ``sample_id`` where the file holds several people's memories;
-- questions: ``{"question": "Where do I live?", "evidence": ["m1"]}``, with, optionally, ``type``, ``asked_at`` (left
-  out, an hour after the last message), ``sample_id``, and ``older``: the ids of outdated messages that the evidence
-  should come before. A question without evidence is one that the messages don't answer.
+JSON lines of one's own (``.jsonl``, described by `own`).
 """
 
 from __future__ import annotations
@@ -23,13 +17,13 @@ from typing import Any
 from langmem_plus.errors import ImportFileError
 from langmem_plus.evals.haystacks import SESSIONS, longmemeval_samples
 from langmem_plus.evals.metrics import SEED
+from langmem_plus.evals.own import check_keys, read_questions
 from langmem_plus.evals.pairs import GAP, is_pair, pair_samples
 from langmem_plus.evals.questions import (
     Question,
     Sample,
     read_beam_questions,
     read_locomo_questions,
-    read_own_question,
     with_sessions,
 )
 from langmem_plus.importers import Conversation, read_messages
@@ -37,9 +31,10 @@ from langmem_plus.importers.beam import is_chat
 from langmem_plus.importers.locomo import is_sample
 from langmem_plus.importers.longmemeval import is_entry
 from langmem_plus.importers.parts import Place, read_label
-from langmem_plus.importers.reading import is_question, read_lines
 
 Entry = Mapping[str, Any]
+
+_HELP = "`langmem-plus eval recall --help` describes your own"
 
 _PROTOCOLS = {
     "LoCoMo": "each conversation is a store, each session a thread, each message a turn of its speaker; questions of "
@@ -96,16 +91,15 @@ def read_dataset(path: str | Path, *, limit: int | None = None, seed: int = SEED
         ImportFileError: it can't be read, is of no known form, or asks nothing.
     """
     path = Path(path)
-    conversations = list(read_messages(path)) if path.suffix in (".jsonl", ".ndjson") else None
     raw = _bytes(path)
     place = Place(path)
-    if conversations is not None:
-        form, samples = "JSON lines", _own_samples(raw.decode("utf-8-sig"), conversations, place)
+    if path.suffix in (".jsonl", ".ndjson"):
+        form, samples = "JSON lines", _own_samples(raw, path, place)
     else:
         form, samples = _read_json(raw, path, place, seed)
     samples = [sample for sample in samples if sample.questions]
     if not samples:
-        raise ImportFileError(f"{path}: there is no question whose evidence is named; see langmem_plus.evals.datasets.")
+        raise place.error(f"there is no question whose evidence is named; {_HELP}")
     if limit is not None:
         samples = _limited(samples, limit, seed)
     return Dataset(path.name, form, hashlib.sha256(raw).hexdigest(), _PROTOCOLS[form], samples)
@@ -118,7 +112,19 @@ def _bytes(path: Path) -> bytes:
         raise ImportFileError(f"{path}: can't be read: {error.strerror or error}.") from error
 
 
+def _own_samples(raw: bytes, path: Path, place: Place) -> list[Sample]:
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise place.error(f"byte {error.start} isn't UTF-8; save the file as UTF-8") from error
+    check_keys(text, place)
+    conversations = list(read_messages(path))
+    return _joined(conversations, read_questions(text, conversations, place))
+
+
 def _read_json(raw: bytes, path: Path, place: Place, seed: int) -> tuple[str, list[Sample]]:
+    if not raw.strip():
+        raise place.error("the file is empty")
     try:
         data = json.loads(raw.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
@@ -133,7 +139,7 @@ def _read_json(raw: bytes, path: Path, place: Place, seed: int) -> tuple[str, li
     form = next((name for name, fits in forms if entries and all(map(fits, entries))), None)
     if form is None:
         raise place.error(
-            f"there is no question to ask: it is none of {', '.join(_PROTOCOLS)}; see langmem_plus.evals.datasets"
+            f"there is no question to ask: it is none of {', '.join(_PROTOCOLS)}, in a file named .jsonl; {_HELP}"
         )
     if form == "pairs":
         return form, pair_samples(entries, place)
@@ -153,22 +159,6 @@ def _joined(conversations: Iterable[Conversation], asked: Mapping[str, Sequence[
     for conversation in conversations:
         threads.setdefault(conversation.sample_id or "", []).append(conversation)
     return [Sample(name, told, with_sessions(asked.get(name, []), told)) for name, told in threads.items()]
-
-
-def _own_samples(text: str, conversations: Sequence[Conversation], place: Place) -> list[Sample]:
-    asked: dict[str, list[Question]] = {}
-    for data, here, _ in read_lines(text, place):
-        if is_question(data):
-            asked.setdefault(read_label(data, "sample_id", here) or "", []).append(read_own_question(data, here))
-    known = {conversation.sample_id or "" for conversation in conversations}
-    if unknown := asked.keys() - known:
-        raise place.error(f"questions name the sample {sorted(unknown)[0]!r}, but no message does")
-    ids = {message["id"] for conversation in conversations for message in conversation.messages}
-    for question in (question for questions in asked.values() for question in questions):
-        if missing := (question.evidence | question.older) - ids:
-            name = sorted(missing)[0]
-            raise place.error(f"the question {question.text!r} names {name!r}, but no message has that id")
-    return _joined(conversations, asked)
 
 
 def _limited(samples: Sequence[Sample], limit: int, seed: int) -> list[Sample]:

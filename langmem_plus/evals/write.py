@@ -152,7 +152,9 @@ def evaluate_extraction(path: str | Path, config: MemoryConfig | None = None, mo
         try:
             turns, expected = _extraction_entry(entry)
         except (KeyError, TypeError) as error:
-            raise ImportFileError(f"{path}: entry {place} has no {error}; see langmem_plus.evals.write.") from error
+            raise ImportFileError(
+                f"{path}: entry {place} has no {error}; see `langmem-plus eval write --help`."
+            ) from error
         half = halves[place % 2]
         texts = [fact.text for fact in _facts(turns, str(place), services)]
         for kind, gold in expected:
@@ -258,7 +260,7 @@ def _pair(path: str | Path, place: int, entry: dict[str, Any]) -> _Pair:
         old, new = _texts(entry["old"]), _texts(entry["new"])
         return _Pair(place, entry["kind"], _story(str(entry.get("id", place))), old, new)
     except (KeyError, TypeError) as error:
-        raise ImportFileError(f"{path}: entry {place} has no {error}; see langmem_plus.evals.write.") from error
+        raise ImportFileError(f"{path}: entry {place} has no {error}; see `langmem-plus eval write --help`.") from error
 
 
 def _story(entry_id: str) -> str:
@@ -323,7 +325,7 @@ def _read(path: str | Path) -> Iterator[dict[str, Any]]:
     except (OSError, ValueError, RecursionError) as error:
         raise ImportFileError(f"{str(path)!r} can't be read as JSON: {error}") from error
     if not isinstance(data, list) or not all(isinstance(entry, dict) for entry in data):
-        raise ImportFileError(f"{str(path)!r} isn't a list of entries; see langmem_plus.evals.write.")
+        raise ImportFileError(f"{str(path)!r} isn't a list of entries; see `langmem-plus eval write --help`.")
     yield from data
 
 

@@ -166,3 +166,50 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
     for name in ("nowhere.json", "nowhere.jsonl"):
         with pytest.raises(ImportFileError, match="nowhere"):
             read_dataset(tmp_path / name)
+
+
+ASKED: dict[str, Any] = {"question": "b", "evidence": ["m1"]}
+SAID: dict[str, Any] = {"role": "user", "content": "a", "id": "m1"}
+
+
+@pytest.mark.parametrize(
+    ("lines", "problem"),
+    [
+        ([SAID | {"time": "2026-01-05"}, ASKED], r"line 1: a message has no key 'time'; did you mean 'created_at'\?"),
+        ([SAID | {"creatd_at": "2026-01-05"}, ASKED], "'creatd_at'; did you mean 'created_at'"),
+        ([SAID | {"xyz": 1}, ASKED], "'xyz'; it may have role, content"),
+        ([SAID, ASKED, {"question": "b", "evidense": ["m1"]}], "line 3: a question has no key 'evidense'.*'evidence'"),
+        ([SAID, ASKED | {"date": "2026-01-05"}], "'date'; did you mean 'asked_at'"),
+        ([SAID, {"questoin": "b"}], "line 2: did you mean 'question' by 'questoin'"),
+        ([SAID, {"a": 1}], "line 2: It is no message"),
+        ([{"messages": [SAID | {"tiem": 1}]}, ASKED], r"line 1.messages\[0\]: a message.*'tiem'"),
+        ([SAID, {"question": "b"}, {"question": "c", "evidence": []}], "no question has evidence"),
+        ([SAID], "there is no question"),
+        ([ASKED], "there is no message, only questions"),
+        ([SAID, ASKED | {"sample_id": "x"}], "of the sample 'x', but no message"),
+        ([SAID | {"sample_id": "x"}, ASKED], "has no sample_id"),
+        (
+            [SAID | {"sample_id": "x"}, SAID | {"sample_id": "y", "id": "m2"}, ASKED | {"sample_id": "y"}],
+            "no message of the sample 'y' has that id",
+        ),
+        ([SAID, SAID, ASKED], "several messages have that id"),
+    ],
+)
+def test_a_key_that_is_not_read_is_named(dataset_file: Write, lines: list[Any], problem: str) -> None:
+    """With its line and what was meant: silently passed over, it would be another question or another date."""
+    with pytest.raises(ImportFileError, match=problem) as raised:
+        read_dataset(dataset_file("own", lines))
+    assert "own.jsonl: " in str(raised.value)
+
+
+@pytest.mark.parametrize("name", ["own", "other"])
+def test_an_empty_file_is_called_empty(dataset_file: Write, name: str) -> None:
+    """In either form."""
+    with pytest.raises(ImportFileError, match="the file is empty"):
+        read_dataset(dataset_file(name, " \n"))
+
+
+def test_what_others_write_of_a_message_is_passed_over(dataset_file: Write) -> None:
+    """Tool calls of an export, and an answer beside a question."""
+    lines = [SAID | {"tool_calls": [], "metadata": {}, "timestamp": "2026-01-05"}, ASKED | {"answer": "a"}]
+    assert read_dataset(dataset_file("own", lines)).to_json()["questions"] == 1
