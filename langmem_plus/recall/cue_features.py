@@ -13,7 +13,7 @@ from typing import TypeVar
 import numpy as np
 
 from langmem_plus.recall.candidates import Candidates, Floats
-from langmem_plus.recall.readings import Reading, asks_assistant, asks_name, asks_number, asks_past, asks_time, read
+from langmem_plus.recall.readings import Reading, asks_assistant, asks_number, asks_past, asks_time, read
 from langmem_plus.recall.times import date_match, named_dates, period_match, periods
 from langmem_plus.speakers import key_of
 from langmem_plus.text import words
@@ -25,7 +25,7 @@ _has_number, _has_time, _first_person, _past, _tells = map(
 
 
 def by_cues(question: str, candidates: Candidates, asked_on: dt.date, asker: str = "") -> dict[str, Floats]:
-    """spk, role, date, win, x_num, x_date, x_past, x_name, firstp and tells."""
+    """spk, role, date, win, x_num, x_date, x_past, firstp and tells."""
     named, spans = named_dates(question), periods(question, asked_on)
     texts = candidates.texts
     others = any(not name and not reply for name, reply in zip(candidates.names, candidates.replies, strict=True))
@@ -44,18 +44,9 @@ def by_cues(question: str, candidates: Candidates, asked_on: dt.date, asker: str
         "x_num": each(asks_number(question), _has_number),
         "x_date": each(asks_time(question), _has_time),
         "x_past": each(asks_past(question), _past),
-        "x_name": by_name(question, candidates),
         "firstp": each(True, _first_person),
         "tells": np.array([*map(_tells, texts)], np.float64),
     }
-
-
-def by_name(question: str, candidates: Candidates) -> Floats:
-    """1 for what holds a name, where one may answer. Those of speakers and of the question itself answer nothing."""
-    if not asks_name(question):
-        return np.zeros(len(candidates))
-    known = set(words(question)).union(*(words(name) for name in set(candidates.names)))
-    return np.array([not text.names <= known for text in candidates.texts], np.float64)
 
 
 def by_speaker(question: str, names: Sequence[str], asker: str = "", *, others: bool = False) -> Floats:

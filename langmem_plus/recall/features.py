@@ -23,7 +23,6 @@ win    q names a span that counts from today ("last week"), and d was said then
 x_num  q asks for a number, and d holds one
 x_date q asks for a time, and d holds one
 x_past q asks for what was, and d tells of the past
-x_name q asks what, which, who or where, and d holds a name that is neither in q nor a speaker's
 firstp d speaks in the first person
 tells  the share of d that isn't a question: what was only asked answers nothing
 ====== =================================================================================================================

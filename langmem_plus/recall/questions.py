@@ -7,7 +7,7 @@ import itertools
 import re
 from collections.abc import Mapping, Sequence
 
-from langmem_plus.recall.readings import read
+from langmem_plus.recall.readings import TAG, read
 from langmem_plus.recall.repeats import NOTHING, Place, left_out, place_of
 from langmem_plus.records import TURN_ROLES, Choice, MemoryHit
 from langmem_plus.small_talk import (
@@ -24,14 +24,6 @@ from langmem_plus.text import SENTENCE, tokens
 
 # From this cosine on a question is another one in other words.
 PARAPHRASE = 0.75
-# A sentence that ends so states what stands before it.
-_TAG = re.compile(
-    r"[,，;–-]\s*(?:(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should)n['’]?t \w+"
-    r"|(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should) (?:it|he|she|they|we|you|I|there)"
-    r"|right|correct|no|yes|eh|huh|you know|oder(?: nicht)?|nicht(?: wahr)?|gell|stimmt['’]?s"
-    r"|n['’]est[- ]ce pas|non|hein|verdad|cierto|¿?(?:no|verdad)|对吧|是吧|不是吗|对不对|是不是)\s*[?？]*\s*$",
-    re.IGNORECASE,
-)
 _ONESELF = re.compile(r"\b(?:I|my|mine|ich|mein\w{0,2}|je|mon|ma|mes|yo|mis?)\b|\bj['’]|我(?!们)", re.IGNORECASE)
 _FORMULA = re.compile(r"\best-ce qu(?:e\b|['’])", re.IGNORECASE)
 # Shorter words say little of what is asked ("wo", "le"); verbs of the first and the third person differ in so many
@@ -49,7 +41,7 @@ def only_asks(text: str) -> bool:
     asked = False
     for sentence in SENTENCE.findall(text):
         if is_question(sentence):
-            if _TAG.search(sentence):
+            if TAG.search(sentence):
                 return False
             asked = True
         elif find_cues(normalise(sentence), _SMALL_TALK)[1]:

@@ -1,5 +1,5 @@
-"""What a text holds that a question may ask for, read once a text: its words and names, and whether it has a number, a
-time, a question, tells of the past, or speaks in the first person. In English, German, French, Spanish and, where it is
+"""What a text holds that a question may ask for, read once a text: its words, and whether it has a number, a time, a
+question, tells of the past, or speaks in the first person. In English, German, French, Spanish and, where it is
 a word, Chinese.
 """
 
@@ -13,9 +13,19 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from langmem_plus.recall.times import MONTHS
+from langmem_plus.small_talk import is_question
 from langmem_plus.text import SENTENCE, tokens_of, words
 
 _KEPT = 50_000
+_MARKS = ("?", "？", "؟", "⁇")
+# A sentence that ends so states what stands before it.
+TAG = re.compile(
+    r"[,，;–-]\s*(?:(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should)n['’]?t \w+"
+    r"|(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should) (?:it|he|she|they|we|you|I|there)"
+    r"|right|correct|no|yes|eh|huh|you know|oder(?: nicht)?|nicht(?: wahr)?|gell|stimmt['’]?s"
+    r"|n['’]est[- ]ce pas|non|hein|verdad|cierto|¿?(?:no|verdad)|对吧|是吧|不是吗|对不对|是不是)\s*[?？]*\s*$",
+    re.IGNORECASE,
+)
 
 
 class _Held:
@@ -84,29 +94,42 @@ _PLURAL = _Held(
     "$^",
     "我们|咱",
 )
+# Participles stand at the end of a German clause; "gegen" and "Gericht" don't.
+_PARTICIPLE = r"\w*(?:ge\w+|(?:ver|be|er|ent|zer|miss)\w{2,})(?:t|en)|\w{2,}iert"
+# "compré", "viví", "llegó"; not "qué", "aquí", "café".
+_PRETERITE = r"\b(?!(?:qu|s|t|m|as|ah|aqu|all|caf|beb|porqu)[éí]\b)\w+(?:[éóí]|aron|ieron)\b"
+_SPANISH = r"\b(?:yo|el|los|las|una|con|por|para|mi|y|ayer|del|al|año|días)\b"
 _PAST = _Held(
     """was were did had been gone done went got took made saw met bought found felt gave came began won lost left told
-    said thought read wrote ate drank drove flew sold sent spent taught chose
-    waren hatte hatten wurde wurden ging gingen kam kamen
+    said thought read wrote ate drank drove flew sold sent spent taught chose grew slept kept wore ran knew became
+    waren hatte hatten wurde wurden ging gingen kam kamen wohnte arbeitete machte
     étais était étaient avais avait avaient
     fue fui fueron éramos eran hice hizo tuve tuvo estuve estuvo""",
-    r"\w[^\We]ed\b|\b(?:ich|er|sie|es|das|wo)\s+war\b|\bwar\s+(?:ich|er|sie|es|das|wir)\b"
-    r"|\b(?:habe?|hast|hat|haben|bin|bist|ist|sind)\s(?:\S+\s){0,12}ge\w+(?:t|en)\b",
-    r"\w(?:é|ó)\b|\b(?:ai|as|a|avons|avez|ont|suis|est|sommes|sont)\s+\w+ée?s?\b|[了过]",
-)
-# A capital within a sentence; "I" is none.
-_NAME = re.compile(r"[A-ZÀ-ÖØ-Þ](?:(?<=[^\W_A-Z] .)|(?<=[,;] .))\w+")
-_ASKS_NAME = re.compile(
-    r"\b(?:what|which|who|whom|whose|where|welche\w*|wer|wen|wem|wo|wohin|woher|qui|que|quoi|quel\w*|où"
-    r"|qué|cuál\w*|quién\w*|dónde|adónde)\b|^\W*was\b",  # German; within a sentence it is English
-    re.IGNORECASE,
+    r"\w[^\We](?<!hundr)ed\b|\b(?:ich|er|sie|es|das|wo)\s+war\b|\bwar\s+(?:ich|er|sie|es|das|wir)\b"
+    rf"|\b(?:habe?|hast|hat|haben|bin|bist|ist|sind)\s(?:\S+\s){{0,12}}(?:{_PARTICIPLE})(?=\s*(?:[.,;!?)]|$))",
+    r"(?i)\b(?:ai|as|a|avons|avez|ont|suis|est|sommes|sont)\s+\w+ée?s?\b"
+    rf"|{_SPANISH}.*{_PRETERITE}|{_PRETERITE}.*{_SPANISH}"
+    r"|(?<![为除])了(?!解)|(?<![通超经])过(?![敏去程来年])",
 )
 _ASKS_PAST = re.compile(
-    r"\b(?:did|were|has|have|had|habe|hast|haben|habt|hatten?|hattest|warst?|waren|wurden?|as-tu|avez|ont|était|étaient"
-    r"|avait|fue|fui|fueron|era|eran|hizo|hiciste|tuvo|\w+(?:aste|iste|aron|ieron|ó))\b|-t-(?:il|elle|on)\b"
-    r"|(?<=\w)\s+was\b|\bhat\s+(?:er|sie|es|man|(?-i:[A-ZÄÖÜ]))|\b(?:wer|was|wen|wo|wann|wie|er|sie)\s+hat\b|[了过]",
+    r"\b(?:did|were|had|hatten?|hattest|warst?|waren|wurden?|était|étaient|étais|avait|avais|fue|fui|fueron|eran|hizo"
+    r"|hice|hiciste|tuvo|tuve)\b|(?<=\w)\s+was\b"
+    r"|\b(?:has|have)\s(?:\S+\s){1,4}?(?:\w+ed|been|gone|done|seen|made|met|read|won|bought|taken|given|written|found)\b"
+    rf"|\b(?:habe|hast|hat|haben|habt|bin|bist|ist|sind)\s(?:\S+\s){{0,12}}(?:{_PARTICIPLE})(?=\s*(?:[.,;!?)]|$))"
+    r"|\b(?:ai|as|a|avons|avez|ont|est|es|suis)(?:-(?:je|tu|il|elle|on|nous|vous|ils|elles|t-\w+))?\s(?:\S+\s)?\w+é"
+    rf"|¿.*(?:{_PRETERITE}|\b(?!(?:ex|ins|cons|res|as|tr|ch|b|g)[ai]ste\b)\w+[ai]ste\b|\bh(?:e|as|a|emos|an)\s(?:\w+[ai]do|puesto|hecho|dicho|visto)\b)"
+    r"|(?<![为除])了(?!解)|(?<![通超经])过(?![敏去程来年])",
     re.IGNORECASE,
 )
+_ASKING = re.compile(
+    r"\W*(?:(?:and|but|so|or|then|und|aber|oder|et|mais|y|pero)\s+)?(?:what|which|who|whom|whose|where|when|why|how|do|does|did|is|are|am|was|were|can|could|will|would|shall"
+    r"|should|may|might|must|have|has|had|don|doesn|didn|isn|aren|wasn|won|couldn|wouldn|haven|hasn|any"
+    r"|was|welche\w*|wer|wen|wem|wo|wohin|woher|wann|warum|wieso|wie|hast|hat|habt|bist|ist|sind|seid|kannst|willst"
+    r"|magst|möchtest|darf|soll|sollte|kennst|weißt|gibt|geht|qui|que|quoi|quel\w*|où|quand|comment|pourquoi|combien"
+    r"|est|es|as|avez|peux|pouvez|qu)\b",
+    re.IGNORECASE,
+)
+_CLAUSES = re.compile(r"[,;:–—]\s")
 _ASKS_NUMBER = re.compile(
     r"\bhow\s+(?:many|much|long|old|often|far|tall|big|large)\b|\bwhat\s+(?:time|percentage|number)\b"
     r"|\bwie\s*(?:viele?|lange?|alt|oft|weit|groß|hoch)\b|\bcombien\b|\bquel\s+âge\b"
@@ -145,7 +168,6 @@ class Reading:
     Attributes:
         own: whether who says it speaks of oneself, and not of "us".
         tells: the share of it that isn't a question, in [0, 1].
-        names: its words with a capital within a sentence, casefolded; of a language that gives its nouns one, these.
     """
 
     words: Mapping[str, int]
@@ -158,7 +180,6 @@ class Reading:
     asks: bool
     past: bool
     tells: float
-    names: frozenset[str]
 
 
 @functools.lru_cache(maxsize=_KEPT)
@@ -166,7 +187,7 @@ def read(text: str) -> Reading:
     """What a text holds."""
     said = words(text)
     found = tokens_of(said)
-    asks = "?" in text or "？" in text
+    asks = is_question(text)
     return Reading(
         words=Counter(found),
         length=len(found),
@@ -178,14 +199,27 @@ def read(text: str) -> Reading:
         asks=asks,
         past=_PAST.by(text, said),
         tells=_told(text) if asks else 1.0,
-        names=frozenset(name.casefold() for name in _NAME.findall(text)),
     )
 
 
 def _told(text: str) -> float:
-    """The share of a text's characters that stand in no question."""
-    asked = sum(len(found[0]) for found in SENTENCE.finditer(text) if found[0].rstrip().endswith(("?", "？")))
+    """The share of a text's characters that stand in no question. Of "I live in Kiel, do you?" the end asks; what asks
+    for agreement alone tells, and so does the mark within an address.
+    """
+    asked = sum(
+        _asked(found[0]) for found in SENTENCE.finditer(text) if not text[found.end() : found.end() + 1].isalnum()
+    )
     return 1 - asked / len(text)
+
+
+def _asked(sentence: str) -> int:
+    """How many of a sentence's characters ask."""
+    if not sentence.rstrip().endswith(_MARKS) or TAG.search(sentence):
+        return 0
+    if "¿" in sentence:
+        return len(sentence) - sentence.rindex("¿")
+    begins = [0, *(found.end() for found in _CLAUSES.finditer(sentence))]
+    return len(sentence) - next((begin for begin in begins if _ASKING.match(sentence, begin)), begins[-1])
 
 
 def _of_oneself(text: str, said: Collection[str]) -> bool:
@@ -209,11 +243,6 @@ def asks_time(question: str) -> bool:
 def asks_past(question: str) -> bool:
     """Whether it asks for what was, or has been: "did", "hat", "était", "fue", "了"."""
     return bool(_ASKS_PAST.search(question))
-
-
-def asks_name(question: str) -> bool:
-    """Whether a name may answer: "who", "which", "wo", "quel", "dónde"."""
-    return bool(_ASKS_NAME.search(question))
 
 
 def asks_likely(question: str) -> bool:

@@ -169,14 +169,6 @@ def test_what_was_only_asked_counts_less_than_what_was_told() -> None:
     assert weigh("Who likes green tea?", candidates(texts), NOON, None).order.tolist()[1] == 1
 
 
-def test_a_name_answers_where_one_is_asked_for() -> None:
-    """Not the speaker's, nor one that the question holds; and not where none is asked for."""
-    texts = ["We saw Jaws", "We saw Ann", "We saw a film with Max"]
-    named = candidates(texts, names=["Ann", "Bob", "Ann"])
-    assert features("Which film did Max see?", named, DAY)["x_name"].tolist() == [1, 0, 0]
-    assert features("Did we see a film?", named, DAY)["x_name"].tolist() == [0, 0, 0]
-
-
 def test_what_tells_of_the_past_answers_what_was() -> None:
     """Where the question asks for it."""
     texts = ["I painted the wall", "I will paint the wall"]

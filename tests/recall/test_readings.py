@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from langmem_plus.recall.readings import asks_assistant, asks_name, asks_number, asks_past, asks_time, read
+from langmem_plus.recall.readings import asks_assistant, asks_number, asks_past, asks_time, read
 
 
 @pytest.mark.parametrize(
@@ -84,82 +84,109 @@ def test_any_text_can_be_read(text: str) -> None:
     [
         "What did I buy?",
         "Has Ann moved?",
+        "What has Bob done since?",
+        "Where was the party?",
         "Was hat Anna gekauft?",
-        "Wo warst du, als es begann? Sie war dort.",
+        "Wo bin ich geboren?",
+        "Wie alt waren wir?",
         "Qu'est-ce qu'ils ont acheté ?",
+        "Qu'ai-je acheté ?",
         "¿Qué compraste?",
+        "¿Dónde nací?",
+        "¿Dónde he puesto las llaves?",
         "我买了什么？",
     ],
 )
 def test_questions_for_what_was(question: str) -> None:
-    """In each language; not those for what is."""
+    """In each language."""
     assert asks_past(question)
-    for present in ("What hat do I like?", "Was mag ich?", "Qu'est-ce que j'aime ?", "¿Qué me gusta?", "我喜欢什么？"):
-        assert not asks_past(present)
 
 
 @pytest.mark.parametrize(
     "question",
     [
-        "Which city is it?",
-        "Who helps?",
+        "What do I like?",
+        "Which phone do I have?",
+        "What medicine do I have to take?",
+        "What hat do I like?",
+        "What is my taste in music?",
         "Was mag ich?",
-        "Wo wohne ich?",
-        "Welchen Film?",
-        "Où ?",
-        "¿Dónde?",
-        "Quel film ?",
+        "Was habe ich für Haustiere?",
+        "Qu'est-ce que j'aime ?",
+        "Quelle est ma liste de courses ?",
+        "¿Qué me gusta?",
+        "¿Existe aquí un café?",
+        "我喜欢什么？",
+        "我对什么过敏？",
     ],
 )
-def test_questions_for_a_name(question: str) -> None:
-    """In each language."""
-    assert asks_name(question)
-    assert not asks_name("Do I like tea? Mag ich Tee? When was it?")
+def test_questions_for_what_is(question: str) -> None:
+    """What somebody has, must do, or is fond of, is no past."""
+    assert not asks_past(question)
 
 
 @pytest.mark.parametrize(
-    ("text", "past"),
+    "text",
     [
-        ("We went to the lake", True),
-        ("I baked a cake", True),
-        ("Ich habe einen Kuchen gebacken", True),
-        ("J'ai mangé une pomme", True),
-        ("Ayer compré pan", True),
-        ("昨天我买了茶", True),
-        ("I need to feed the cat, and a red hat", False),
-        ("Where was it?", True),
-        ("Wir backen morgen", False),
-        ("Je mange une pomme", False),
-        ("Mañana compro pan", False),
-        ("我喜欢茶", False),
+        "We went to the lake",
+        "I baked a cake",
+        "Where was it?",
+        "Ich habe einen Kuchen gebacken.",
+        "Wir sind nach Kiel umgezogen",
+        "Ich habe Physik studiert, in Bonn",
+        "J'ai mangé une pomme",
+        "Ayer compré pan",
+        "El año pasado viví en Lima",
+        "昨天我买了茶",
     ],
 )
-def test_what_tells_of_the_past(text: str, past: bool) -> None:
+def test_what_tells_of_the_past(text: str) -> None:
     """In each language."""
-    assert read(text).past is past
+    assert read(text).past
 
 
 @pytest.mark.parametrize(
-    ("text", "names"),
+    "text",
     [
-        ("I saw Inception, then The Matrix", {"inception", "the", "matrix"}),
-        ("He lives in Ávila", {"ávila"}),
-        ("Nice. Great! Yes", set()),
-        ("I think I am", set()),
-        ("", set()),
+        "I need to feed the cat, and a red hat, for a hundred guests",
+        "I love my café.",
+        "Wir backen morgen",
+        "Ich bin gegen Nüsse.",
+        "Ich habe ein Gericht gern.",
+        "Je mange une pomme",
+        "Ma fille s'appelle Zoé.",
+        "Mañana compro pan",
+        "我喜欢茶",
+        "我对花生过敏",
     ],
 )
-def test_names_have_a_capital_within_a_sentence(text: str, names: set[str]) -> None:
-    """Its first word has one anyway."""
-    assert read(text).names == names
+def test_what_tells_of_the_present(text: str) -> None:
+    """What only looks like a past form is none."""
+    assert not read(text).past
 
 
-def test_how_much_of_a_text_tells() -> None:
-    """Questions tell nothing, in any script; without one, everything tells."""
-    assert read("Where do you live?").tells == 0
-    assert read("你住在哪里？").tells == 0
-    assert read("I moved. And you?").tells == pytest.approx(8 / 17)
-    assert read("I moved.").tells == read("").tells == 1
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("Where do you live?", ""),
+        ("你住在哪里？", ""),
+        ("أين تعيش؟", ""),
+        ("¿Dónde vives?", ""),
+        ("I moved. And you?", "I moved."),
+        ("I moved.", "I moved."),
+        ("", ""),
+        ("Concert on 7 June at 8pm, right?", "Concert on 7 June at 8pm, right?"),
+        ("Ich wohne in Kiel, kennst du dort einen Arzt?", "Ich wohne in Kiel, "),
+        ("Vivo en Lima, ¿y tú?", "Vivo en Lima, "),
+        ("I like it, but where did you find it, with all the fog?", "I like it, "),
+        ("My website is https://example.org/?id=42", "My website is https://example.org/?id=42"),
+    ],
+)
+def test_how_much_of_a_text_tells(text: str, told: str) -> None:
+    """Questions tell nothing, in any script; what stands before one in its sentence does, and so does what only asks
+    for agreement, or holds a question mark.
+    """
+    assert read(text).tells == pytest.approx(len(told) / max(len(text), 1) if text else 1)
 
 
 @given(st.text(alphabet="ab ?.？!\n"))
