@@ -42,9 +42,7 @@ def print_recall(result: Mapping[str, Any]) -> None:
 def print_heading(result: Mapping[str, Any]) -> None:
     """Which data, and how it was asked."""
     data = result["dataset"]
-    counts = ", ".join(
-        f"{data[name]:,} {name}" for name in ("samples", "messages", "questions", "entries") if name in data
-    )
+    counts = ", ".join(_counted(data[name], name) for name in _COUNTED if name in data)
     console.print(Text.assemble((data["file"], "bold"), f"  {data['form']}, {counts}"))
     console.print(Text(f"sha256 {data['sha256']}", style="dim"))
     for line in result["protocol"]:
@@ -52,6 +50,11 @@ def print_heading(result: Mapping[str, Any]) -> None:
         table.add_row(Text("·", style="dim"), Text(line, style="dim"))
         console.print(table)
     console.print()
+
+
+def _counted(number: int, names: str) -> str:
+    one = names[:-3] + "y" if names.endswith("ies") else names[:-1]
+    return f"{number:,} {one if number == 1 else names}"
 
 
 def _print(title: str, rows: Sequence[Row], columns: Mapping[str, Callable[[Row], str]]) -> None:

@@ -26,7 +26,7 @@ from langmem_plus.evals.metrics import RESAMPLES, SEED
 from langmem_plus.evals.probes import NONSENSE, OWN, UNRELATED, nonsense_questions, unrelated_questions
 from langmem_plus.evals.provenance import provenance, settings_json
 from langmem_plus.evals.questions import Question, Sample
-from langmem_plus.evals.removals import Removal, removals
+from langmem_plus.evals.removals import Removal, removals, told
 from langmem_plus.evals.setups import BM25, Setup, by_store
 from langmem_plus.evals.summary import compared, summarise
 from langmem_plus.evals.vectors import take_vectors
@@ -46,8 +46,9 @@ PROTOCOL = (
     "bm25: the store's keyword ranking of the same turns (k1 1.2, b 0.75, stems, stop words, speakers' names), "
     f"without facts, neighbours and recall; McNemar: some evidence among the first {ANSWERED_AT} hits",
     "nonsense, unrelated: questions that come with the package; evidence removed: questions asked again in a copy of "
-    "the store without their evidence, whose neighbours stay; sessions removed: in one without the sessions of their "
-    "evidence; AUROC of the best hit's relevance against that of answerable questions",
+    "the store without their evidence, whose neighbours stay, and half of all messages at least; sessions removed: "
+    "in one without the sessions of their evidence; AUROC of the best hit's relevance against that of answerable "
+    "questions",
 )
 
 
@@ -117,7 +118,12 @@ def evaluate(
     return {
         "measured": "recall",
         "dataset": dataset.to_json(),
-        "protocol": [dataset.protocol, *PROTOCOL, *([DECIDED_PROTOCOL] if _decided(dataset, setups) else ())],
+        "protocol": [
+            dataset.protocol,
+            *PROTOCOL,
+            *([told(removed)] if probes else ()),
+            *([DECIDED_PROTOCOL] if _decided(dataset, setups) else ()),
+        ],
         **provenance(),
         "seconds": {"building": round(building, 1), "all": round(time.perf_counter() - started, 1)},
         "rows": list(rows.values()),

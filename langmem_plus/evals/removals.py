@@ -13,8 +13,9 @@ from langmem_plus.evals.probes import REMOVED, SESSIONS
 from langmem_plus.evals.questions import Question, Sample
 
 REMOVED_QUESTIONS = 150  # questions that are asked once more when their evidence is gone, and about as many, sessions
-# Of a sample's sessions about so many go: what is left is a memory of nearly the same size.
+# Of a sample's sessions about so many go, and of its messages no more: what is left is a memory to search in.
 SHARE_OF_SESSIONS = 0.25
+SHARE_OF_MESSAGES = 0.5
 
 
 @dataclass(frozen=True)
@@ -38,10 +39,23 @@ def removals(dataset: Dataset) -> list[list[Removal]]:
     most = math.ceil(REMOVED_QUESTIONS / max(len(dataset.samples), 1))
     found: list[list[Removal]] = []
     for sample, questions in zip(dataset.samples, evidence, strict=True):
-        ids = frozenset(id for question in questions for id in question.evidence)
-        each = [Removal(REMOVED, ids, questions), _sessions(sample, most)]
+        each = [_messages(sample, questions), _sessions(sample, most)]
         found.append([removal for removal in each if removal.questions])
     return found
+
+
+def told(found: Sequence[Sequence[Removal]]) -> str:
+    """How many questions are asked again, for the protocol; of a small memory it may be none."""
+    counts = {
+        probe: sum(len(gone.questions) for each in found for gone in each if gone.probe == probe)
+        for probe in (REMOVED, SESSIONS)
+    }
+    parts = [
+        f"{probe}: {count or 'no'} question{'' if count == 1 else 's'}"
+        f"{'' if count else ', since too little of any memory would be left'}"
+        for probe, count in counts.items()
+    ]
+    return f"asked again: {'; '.join(parts)}"
 
 
 def _fit(sample: Sample) -> list[Question]:
@@ -55,6 +69,17 @@ def _evidence(dataset: Dataset) -> list[list[Question]]:
     for s, question in random.Random(f"{SEED}:removed").sample(places, min(REMOVED_QUESTIONS, len(places))):
         found[s].append(question)
     return found
+
+
+def _messages(sample: Sample, questions: Sequence[Question]) -> Removal:
+    """The evidence of questions, as many as leave `SHARE_OF_MESSAGES` of the sample where it is."""
+    gone: frozenset[str] = frozenset()
+    asked: list[Question] = []
+    for question in questions:
+        with_it = gone | question.evidence
+        if len(with_it) <= SHARE_OF_MESSAGES * sample.messages:
+            gone, asked = with_it, [*asked, question]
+    return Removal(REMOVED, gone, asked)
 
 
 def _sessions(sample: Sample, most: int) -> Removal:

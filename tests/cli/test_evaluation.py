@@ -58,7 +58,17 @@ def test_a_measurement_fits_the_terminal(tmp_path: Path, monkeypatch: pytest.Mon
     assert result.exit_code == 0, result.output
     lines = result.output.splitlines()
     assert all(len(line) <= width for line in lines)
-    for wanted in ("own.jsonl", "sha256", "JSON lines", "McNemar", "R@10", "AUROC", "p50/p95", "agent-cli", "bm25"):
+    for wanted in (
+        "own.jsonl",
+        "sha256",
+        "JSON lines, 1 sample, 2 messages, 1 question",
+        "McNemar",
+        "R@10",
+        "AUROC",
+        "p50/p95",
+        "agent-cli",
+        "bm25",
+    ):
         assert wanted in result.output
 
 

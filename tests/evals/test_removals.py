@@ -5,11 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from langmem_plus.evals.datasets import Dataset
 from langmem_plus.evals.probes import REMOVED, SESSIONS
 from langmem_plus.evals.questions import Question, Sample
-from langmem_plus.evals.removals import REMOVED_QUESTIONS, SHARE_OF_SESSIONS, removals
+from langmem_plus.evals.removals import (
+    REMOVED_QUESTIONS,
+    SHARE_OF_MESSAGES,
+    SHARE_OF_SESSIONS,
+    removals,
+    told,
+)
 from langmem_plus.importers import Conversation
 
 
@@ -40,7 +48,7 @@ def sample() -> Callable[[str, int, int], Sample]:
 
 def test_what_is_asked_has_lost_all_of_its_evidence(sample: Callable[[str, int, int], Sample]) -> None:
     """Evidence alone, and whole sessions: about a quarter of them, and what they alone hold is asked."""
-    samples = [sample("a", 12, 3), sample("b", 20, 1)]
+    samples = [sample("a", 100, 1), sample("b", 40, 1)]
     dataset = Dataset("name", "form", "0" * 64, "", samples)
     found = removals(dataset)
     assert found == removals(dataset)
@@ -60,3 +68,21 @@ def test_a_memory_is_never_emptied(sample: Callable[[str, int, int], Sample]) ->
     assert [removal.probe for removal in one] == [REMOVED]
     assert [removal.probe for removal in two] == [REMOVED, SESSIONS]
     assert len(two[1].message_ids) == 4
+
+
+@given(st.integers(1, 4), st.integers(1, 3))
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_half_of_a_memory_stays_whatever_is_asked(
+    sample: Callable[[str, int, int], Sample], sessions: int, each: int
+) -> None:
+    """Also where each message is evidence: silence in an empty memory would say nothing."""
+    small = sample("a", sessions, each)
+    ((evidence, *_),) = removals(Dataset("name", "form", "0" * 64, "", [small]))
+    assert 0 < len(evidence.message_ids) <= SHARE_OF_MESSAGES * small.messages
+    assert len(evidence.questions) == each * len(evidence.message_ids)
+
+
+def test_the_protocol_tells_what_could_not_be_asked(sample: Callable[[str, int, int], Sample]) -> None:
+    """Of one session no session can go."""
+    found = removals(Dataset("name", "form", "0" * 64, "", [sample("a", 1, 1)]))
+    assert told(found).startswith("asked again: evidence removed: 2 questions; sessions removed: no questions, since")
