@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import datetime as dt
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -32,7 +32,7 @@ from langmem_plus.records import (
 )
 from langmem_plus.remember.archive import archive_steps
 from langmem_plus.remember.removing import erase_chosen
-from langmem_plus.remember.review import is_turned_down, is_withheld, targets_of
+from langmem_plus.remember.review import is_withheld, targets_of
 from langmem_plus.remember.steps import Steps, arun_steps, list_records, run_steps
 from langmem_plus.remember.telling import Telling, Told, is_out, kept_out
 from langmem_plus.services import Services, Update, stage
@@ -56,11 +56,30 @@ def has_expired(record: MemoryRecord, now: dt.datetime) -> bool:
     return record.role in TURN_ROLES and record.has_ended(now) and not _is_unread(record)
 
 
-def is_old(record: MemoryRecord, config: MemoryConfig, now: dt.datetime) -> bool:
-    """Whether a record is older than ``retention_days``: a fact since it was last said or edited, a turn since it was
-    stored, a tombstone since it became one, which also goes no earlier than it can't be brought back any more.
+@dataclass(frozen=True)
+class Pending:
+    """What waits for its owner, by id, and what it would retire: what is named there, or came in the place of that."""
+
+    ids: frozenset[str] = frozenset()
+    targets: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, records: Iterable[MemoryRecord], replaced_by: Mapping[str, Any]) -> Pending:
+        """Those of the records that wait; ``replaced_by`` tells of each id what replaced it."""
+        waiting = [record for record in records if record.status == "pending"]
+        targets, newest = set[str](), {target for record in waiting for target in targets_of(record)}
+        while newest := newest - targets:
+            targets |= newest
+            newest = {str(replaced_by[each]) for each in newest if replaced_by.get(each)}
+        return cls(frozenset(record.id for record in waiting), frozenset(targets))
+
+
+def is_old(record: MemoryRecord, config: MemoryConfig, now: dt.datetime, pending: Pending) -> bool:
+    """Whether a record is older than ``retention_days``, and nothing waits for it: a fact since it was last said or
+    edited, a turn since it was stored, a tombstone since it became one, which also goes no earlier than it can't be
+    brought back any more.
     """
-    if config.retention_days is None or _is_kept(record) or record.role not in _ROLES or _waits(record):
+    if config.retention_days is None or _is_kept(record) or record.role not in _ROLES or _waits(record, pending):
         return False
     if record.status == "active" and record.role not in ("memory", *TURN_ROLES):
         return False
@@ -71,11 +90,14 @@ def is_old(record: MemoryRecord, config: MemoryConfig, now: dt.datetime) -> bool
     return (record.created_at if is_turn else record.updated_at) <= limit
 
 
-def _waits(record: MemoryRecord) -> bool:
-    """Whether a record waits for extraction, or for its owner's word."""
+def _waits(record: MemoryRecord, pending: Pending) -> bool:
+    """Whether a record waits for extraction, or for its owner's word; what a turn notes of a word that was given, or
+    that nobody is asked for any more, is no reason to keep it.
+    """
     if record.role not in TURN_ROLES:
-        return record.status == "pending"
-    is_noted = bool(record.metadata.get(REVIEW)) and not is_turned_down(record)
+        return record.status == "pending" or record.id in pending.targets
+    noted = record.metadata.get(REVIEW)
+    is_noted = not pending.ids.isdisjoint(noted) if isinstance(noted, dict) else bool(noted)
     return _is_unread(record) or (record.status == "active" and is_noted)
 
 
@@ -104,14 +126,14 @@ def choose(records: Sequence[MemoryRecord], config: MemoryConfig, now: dt.dateti
     """The oldest of what is to go, `_BATCH` at most; expired turns first."""
     expired = [record for record in records if has_expired(record, now)]
     known = {record.id: record for record in records}
-    waited_for = {target for record in records if record.status == "pending" for target in targets_of(record)}
+    pending = Pending.of(records, {record.id: record.replaced_by for record in records})
     archives = [record for record in records if record.role == "archive"]
     forgotten = [archive for archive in archives if archive.status == "deleted"]
     out = {id for archive in archives for id in kept_out(archive)}
-    spared = {*waited_for, *(record.id for record in expired)}
+    spared = {record.id for record in expired}
     # As long as there is anything that a forgotten archive had read, it keeps that out of later ones.
     spared |= {archive.id for archive in forgotten if not known.keys().isdisjoint(kept_out(archive))}
-    aged = [record for record in records if record.id not in spared and is_old(record, config, now)]
+    aged = [record for record in records if record.id not in spared and is_old(record, config, now, pending)]
     silent = [record for record in aged if is_out(record, out) and _is_to_be_told(record, known)]
     gone, unheard = {record.id for record in expired}, {record.id for record in silent}
     ranked = [*sorted(expired, key=_age), *sorted((r for r in aged if r.id not in unheard), key=_age)]
@@ -263,12 +285,17 @@ def _find_untold(held: Held, told: Sequence[MemoryRecord], scope: Scope) -> set[
 
 
 def _still(held: Held, going: Mapping[str, MemoryRecord], config: MemoryConfig, now: dt.datetime) -> set[str]:
-    """What goes of everything that is there now: what was pinned, edited or said again meanwhile stays."""
+    """What goes of everything that is there now: what was pinned, edited or said again meanwhile stays, and so does
+    what something that waits would retire by now.
+    """
     current = {record.id: record for key, value in held if key in going and (record := _read(value)) is not None}
+    waiting = (_read(value) for _, value in held if value.get("status") == "pending")
+    known = (record for record in waiting if record is not None)
+    pending = Pending.of(known, {key: value.get("replaced_by") for key, value in held})
     return {
         id
         for id, record in current.items()
-        if record.text == going[id].text and (has_expired(record, now) or is_old(record, config, now))
+        if record.text == going[id].text and (has_expired(record, now) or is_old(record, config, now, pending))
     }
 
 

@@ -10,11 +10,11 @@ from langgraph.store.base import PutOp, SearchOp
 
 from langmem_plus.errors import ConflictError, NotFoundError
 from langmem_plus.labels import read_id
-from langmem_plus.records import FORGOTTEN, TURN_ROLES, Decision, MemoryRecord, Scope, unique
+from langmem_plus.records import FORGOTTEN, REVIEW, TURN_ROLES, Decision, MemoryRecord, Scope, unique
 from langmem_plus.remember.find import find
 from langmem_plus.remember.forgetting import find_witnesses, says, tells
 from langmem_plus.remember.retold import find_archives, retold
-from langmem_plus.remember.review import CARRIED_OUT, review_of
+from langmem_plus.remember.review import CARRIED_OUT, WAITS, note, review_of
 from langmem_plus.remember.rewrite import rewrite
 from langmem_plus.remember.rules import replaces
 from langmem_plus.remember.simhash import near_duplicate
@@ -54,6 +54,7 @@ def undelete_steps(services: Services, scope: Scope, id: str) -> Steps[MemoryRec
     others = (yield from _others(services, namespace, record)) if record is not None and is_fact else []
     sources = unique([*withheld, *record.source_ids]) if record is not None and is_fact else []
     archives = (yield from find_archives(scope, namespace, record, sources)) if record is not None and sources else []
+    noted = (yield from _noted(namespace, key)) if record is not None and review_of(record) is not None else []
     found: list[MemoryRecord] = []
 
     def change(current: dict[str, MemoryRecord]) -> list[PutOp]:
@@ -66,15 +67,24 @@ def undelete_steps(services: Services, scope: Scope, id: str) -> Steps[MemoryRec
         back = _restored(services, known)
         twin = _twin(services, known, [current[each] for each in others if each in current])
         found[:] = [back if twin is None else twin]
-        turns = [current[each] for each in withheld if each in current]
-        shown_again = [each.model_copy(update={"metadata": _without(each.metadata, FORGOTTEN)}) for each in turns]
+        turns = {each: current[each] for each in unique([*withheld, *noted]) if each in current}
+        for each in turns.keys() & set(withheld):
+            turns[each] = turns[each].model_copy(update={"metadata": _without(turns[each].metadata, FORGOTTEN)})
+        for each in turns.keys() & set(noted) if back.status == "pending" else ():
+            turns[each] = note(turns[each], key, WAITS)
         said = [current[each] for each in sources if each in current]
         told = retold(services, current, archives, found[0], said) if found[0].status == "active" else []
-        return [put(namespace, each) for each in (*([back] if twin is None else []), *shown_again, *told)]
+        return [put(namespace, each) for each in (*([back] if twin is None else []), *turns.values(), *told)]
 
-    yield from rewrite(namespace, unique([key, *sources, *others, *archives]), change)
+    yield from rewrite(namespace, unique([key, *sources, *others, *archives, *noted]), change)
     audit("undelete", user_id=scope.user_id, space=scope.space, id=key)
     return found[0]
+
+
+def _noted(namespace: Namespace, key: str) -> Steps[list[str]]:
+    """The ids of the turns that note what became of a fact that waited for its owner."""
+    turns = yield from list_returning(namespace)
+    return [turn.id for turn in turns if isinstance(found := turn.metadata.get(REVIEW), dict) and key in found]
 
 
 def _others(services: Services, namespace: Namespace, record: MemoryRecord) -> Steps[list[str]]:

@@ -17,7 +17,7 @@ from langmem_plus.prompts import Archived
 from langmem_plus.records import FORGOTTEN, REVIEW, MemoryRecord, Scope, archive_key
 from langmem_plus.remember import retain as retaining
 from langmem_plus.remember.archive import archive
-from langmem_plus.remember.retain import aretain, has_expired, is_old, retain, retain_node
+from langmem_plus.remember.retain import Pending, aretain, has_expired, is_old, retain, retain_node
 from langmem_plus.remember.review import REJECTED, WAITS
 from langmem_plus.services import Services
 from langmem_plus.store import MarkdownStore
@@ -218,7 +218,7 @@ def test_doing_it_twice_tells_it_once(clock: Clock) -> None:
 def test_what_is_kept_by_a_wish_never_goes(record: MemoryRecord, days: float | None) -> None:
     """Nor documents, nor summaries and archives in force, nor, without expiry, what is younger or waits."""
     record = record.model_copy(update={"updated_at": record.created_at})
-    old = is_old(record, MemoryConfig(retention_days=days), START)
+    old = is_old(record, MemoryConfig(retention_days=days), START, Pending())
     if old or has_expired(record, START):
         assert not (record.pinned or record.manually_saved)
         assert record.role != "document"
@@ -301,6 +301,36 @@ def test_what_waits_for_its_owner_stays(store: BaseStore, clock: Clock) -> None:
     assert retain(make(store, clock), SCOPE).counts == {"retired": 1}
     assert {"target", "waits", "turn"} <= ids(store)
     assert not archived(store, "old")
+
+
+def test_a_turn_waits_as_long_as_a_fact_of_it_does(clock: Clock) -> None:
+    """Not where its fact was forgotten, erased or answered meanwhile, whatever the turn notes; one that waits is
+    enough, and neither what it would retire goes, nor what stands in the place of that.
+    """
+    store = InMemoryStore()
+    one, other = {REVIEW: {"targets": {"paris": "x"}}}, {"waits": REJECTED, "gone": REJECTED}
+    put(store, "paris", "I live in Paris.", status="superseded", replaced_by="bonn")
+    put(store, "bonn", "I live in Bonn.")
+    put(store, "waits", "I live in Lyon.", status="pending", metadata=one)
+    put(store, "both", "I live in Lyon. My pin is 1234.", role="user", extracted=True, metadata={REVIEW: other})
+    put(store, "left", "My pin is 1234.", role="user", extracted=True, metadata={REVIEW: {"gone": WAITS}})
+    put(store, "spoilt", "I sing.", role="user", extracted=True, metadata={REVIEW: 7})
+    assert retain(make(store, clock), SCOPE).counts == {"retired": 1}
+    assert ids(store) == {"paris", "bonn", "waits", "both", "spoilt"}
+
+
+def test_what_would_be_retired_by_now_stays(store: BaseStore, clock: Clock) -> None:
+    """Something that waits comes while the archive is made."""
+    put(store, "target", "I live in Paris.")
+
+    def meanwhile(messages: Any) -> Any:
+        put(store, "waits", "I live in Lyon.", 0, status="pending", metadata={REVIEW: {"targets": {"target": "x"}}})
+        return Archived(summary="I live in Paris.")
+
+    services = make(store, clock)
+    asked = Services(config=services.config, store=store, clock=clock, model=ScriptedChatModel([meanwhile]))
+    assert retain(asked, SCOPE).counts["retired"] == 0
+    assert {"target", "waits"} <= ids(store)
 
 
 def test_a_replaced_fact_is_told_before_it_goes(store: BaseStore, clock: Clock) -> None:

@@ -11,7 +11,8 @@ from langgraph.store.memory import InMemoryStore
 
 from langmem_plus import MemoryClient, MemoryConfig
 from langmem_plus.errors import ConflictError, NotFoundError
-from langmem_plus.records import FORGOTTEN, MemoryRecord, Scope
+from langmem_plus.records import FORGOTTEN, REVIEW, MemoryRecord, Scope
+from langmem_plus.remember.review import REJECTED, WAITS
 
 START = dt.datetime(2026, 5, 1, 12, tzinfo=dt.UTC)
 
@@ -312,6 +313,20 @@ def test_a_request_that_was_carried_out_isnt_brought_back(tmp_path: Any) -> None
         with pytest.raises(NotFoundError, match=rf"{number.id}.*that was done: undelete that memory"):
             client.undelete(request.id, user_id="ann")
         assert client.undelete(number.id, user_id="ann").status == "active"
+
+
+def test_what_was_rejected_waits_again_with_its_turn() -> None:
+    """The turn notes that, too."""
+    with MemoryClient(
+        InMemoryStore(), config=MemoryConfig(embeddings="none", background=False, review="all")
+    ) as client:
+        client.add("I live in Lyon.", user_id="ann", thread_id="t")
+        (waiting,) = client.pending(user_id="ann")
+        for change, state in ((client.reject, REJECTED), (client.undelete, WAITS)):
+            change(waiting.id, user_id="ann")
+            assert [each.metadata[REVIEW] for each in client.list(user_id="ann", role="user")] == [{waiting.id: state}]
+        client.approve(waiting.id, user_id="ann")
+        assert not any(REVIEW in each.metadata for each in client.list(user_id="ann", role="user"))
 
 
 @pytest.mark.parametrize("answer", ["approve", "reject"])
