@@ -13,8 +13,9 @@ from collections.abc import Callable, Iterator
 
 logger = logging.getLogger(__name__)
 
-# A step that is under way is waited for so long when its owner closes, and when the process ends.
-_STOP_SECONDS = 2.0
+# A step that is under way is waited for so long when its owner closes, and when the process ends: a thread that is
+# within a model then takes the process down.
+_STOP_SECONDS, _EXIT_SECONDS = 2.0, 20.0
 
 
 class StoppedError(Exception):
@@ -25,7 +26,7 @@ class _Bell:
     """What the thread and its owner share, so that the thread keeps no owner alive that nobody uses any more."""
 
     def __init__(self) -> None:
-        self.changed = threading.Condition()
+        self.changed, self.pid = threading.Condition(), os.getpid()
         self.touching = threading.Lock()
         self.due: float | None = None
         self.stopped = False
@@ -49,7 +50,6 @@ class Worker:
     def __init__(self, name: str, step: Callable[[], float | None]) -> None:
         self._name, self._step = name, weakref.WeakMethod(step)
         self._start_over()
-        _ALL.add(self)
 
     def _start_over(self) -> None:
         self._bell, self._pid = _Bell(), os.getpid()
@@ -69,6 +69,7 @@ class Worker:
         with bell.changed:
             bell.due = due if bell.due is None else min(bell.due, due)
             if bell.thread is None:
+                _RUNNING.add(bell)
                 bell.thread = threading.Thread(target=_work, args=(bell, self._step), name=self._name, daemon=True)
                 bell.thread.start()
             bell.changed.notify_all()
@@ -99,12 +100,21 @@ class Worker:
             thread.join(seconds)
 
 
-_ALL: weakref.WeakSet[Worker] = weakref.WeakSet()
+_RUNNING: set[_Bell] = set()  # also of owners that are gone
 _CURRENT = threading.local()
 
 
 def _work(bell: _Bell, step: weakref.WeakMethod[Callable[[], float | None]]) -> None:
     _CURRENT.bell = bell
+    try:
+        _run(bell, step)
+    finally:
+        with bell.changed:
+            if bell.thread in (None, threading.current_thread()):
+                _RUNNING.discard(bell)
+
+
+def _run(bell: _Bell, step: weakref.WeakMethod[Callable[[], float | None]]) -> None:
     while _wait(bell):
         method = step()
         if method is None:
@@ -137,8 +147,13 @@ def _wait(bell: _Bell) -> bool:
 
 
 def _stop_all() -> None:
-    for worker in list(_ALL):
-        worker.stop()
+    ends = time.monotonic() + _EXIT_SECONDS
+    running = [(bell, bell.thread) for bell in list(_RUNNING) if bell.pid == os.getpid()]
+    for bell, _ in running:
+        bell.stop()
+    for _, thread in running:
+        if thread is not None and thread is not threading.current_thread():
+            thread.join(max(0.0, ends - time.monotonic()))
 
 
 atexit.register(_stop_all)

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import gc
 import os
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -133,3 +135,24 @@ def test_a_forked_child_has_a_thread_of_its_own() -> None:
     assert os.waitpid(child, 0)[1] == 0
     assert counting.worker.is_running
     counting.worker.stop()
+
+
+def test_the_process_waits_for_a_step_whose_owner_is_gone() -> None:
+    """A thread that is still within a model when the interpreter ends takes the process down."""
+    program = """
+import time
+from langmem_plus.store.markdown.worker import Worker
+class Owner:
+    def __init__(self):
+        self.worker = Worker("test", self.step)
+    def step(self):
+        print("begun", flush=True)
+        time.sleep(0.3)
+        print("ended", flush=True)
+owner = Owner()
+owner.worker.wake()
+time.sleep(0.1)
+del owner
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.split() == ["begun", "ended"]
