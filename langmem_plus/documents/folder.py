@@ -166,7 +166,7 @@ def _rules(root: Path, prefix: str, above: Rules | None) -> Rules | None:
         os.close(descriptor)
         return above
     with os.fdopen(descriptor, "rb") as file:
-        return Rules(file.read(_MOST_RULES).decode("utf-8", "replace"), prefix, above)
+        return Rules(file.read(_MOST_RULES).decode("utf-8", "surrogateescape"), prefix, above)
 
 
 def _objection(entry: os.DirEntry[str], path: str, memory: Path, ignored: Sequence[str]) -> str | None:

@@ -6,16 +6,14 @@ A folder is asked for before what lies in it, and what is left out isn't opened:
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
-from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
+from langmem_plus.documents.wildmatch import MalformedError, expression, literal_length
 
 NAME = ".gitignore"
-# At the end of a line, ``*/`` and ``**/`` are to pathspec the first folder of a path, and the folder named before them.
-# Spelled otherwise they are what they are to git: any folder.
-_ANY_FOLDER = re.compile(r"(^!?|/)(?:(\*\*)|\*)/\s*$")
 
 
 @dataclass(frozen=True)
@@ -23,7 +21,7 @@ class Rules:
     """The rules of a folder, before those of the folders above it.
 
     Attributes:
-        text: what its file says.
+        text: what its file says; bytes that are no UTF-8 are escaped as surrogates.
         folder: its path with ``/`` at the end; empty at the top.
         above: what rules where it says nothing.
     """
@@ -43,42 +41,71 @@ class Rules:
         return False
 
 
+class _Line(NamedTuple):
+    """What a line is about.
+
+    Attributes:
+        leaves_out: False brings back.
+        folders: whether it is about folders alone.
+        name: whether it is about the last part of a path, wherever that lies.
+        fits: whether it fits such a name or path.
+    """
+
+    leaves_out: bool
+    folders: bool
+    name: bool
+    fits: Callable[[bytes], object]
+
+
 @lru_cache(maxsize=100_000)
 def _verdict(text: str, path: str) -> bool | None:
     """What the last line that fits says; None where none does. Remembered, for folders are looked at often."""
-    return next((bool(each.include) for each in _patterns(text) if _fits(each, path)), None)
+    is_folder = path.endswith("/")
+    whole = _encoded(path[:-1] if is_folder else path)
+    name = whole.rpartition(b"/")[2]
+    for line in _lines(text):
+        if (is_folder or not line.folders) and line.fits(name if line.name else whole):
+            return line.leaves_out
+    return None
 
 
 @lru_cache(maxsize=256)
-def _patterns(text: str) -> tuple[GitIgnoreSpecPattern, ...]:
+def _lines(text: str) -> tuple[_Line, ...]:
     """The lines of a file, the last one first; those that mean nothing are left out."""
-    return tuple(_compiled(line.removesuffix("\r") for line in reversed(text.removeprefix("\ufeff").split("\n"))))
+    return tuple(_read(_encoded(text.removeprefix("\ufeff")).split(b"\n")))[::-1]
 
 
-def _compiled(lines: Iterable[str]) -> Iterator[GitIgnoreSpecPattern]:
+def _read(lines: list[bytes]) -> Iterator[_Line]:
     for line in lines:
-        try:
-            found = GitIgnoreSpecPattern(_ANY_FOLDER.sub(_any_folder, line))
-        except ValueError:
+        if line.startswith(b"#"):
             continue
-        if found.include is not None:
-            yield found
+        pattern = _trimmed(line.removesuffix(b"\r").partition(b"\0")[0])
+        brings_back = pattern.startswith(b"!")
+        pattern = pattern[brings_back:]
+        folders = pattern.endswith(b"/")
+        pattern = pattern[: len(pattern) - folders]
+        name = b"/" not in pattern
+        pattern = pattern.removeprefix(b"/")
+        try:
+            fits = _fitting(pattern)
+        except MalformedError:
+            continue
+        if pattern:
+            yield _Line(not brings_back, folders, name, fits)
 
 
-def _any_folder(found: re.Match[str]) -> str:
-    return f"{found[1]}{'**/' if found[2] else ''}?*/"
+def _fitting(pattern: bytes) -> Callable[[bytes], object]:
+    if literal_length(pattern) == len(pattern):
+        return pattern.__eq__
+    return re.compile(expression(pattern), re.DOTALL).fullmatch
 
 
-def _fits(pattern: GitIgnoreSpecPattern, path: str) -> bool:
-    """Whether a line is about this very path: to pathspec it is about all that lies below, too.
+def _trimmed(line: bytes) -> bytes:
+    """A line without the spaces at its end, but for one that is escaped; other white space counts."""
+    bare = line.rstrip(b" ")
+    is_escaped = (len(bare) - len(bare.rstrip(b"\\"))) % 2
+    return line[: len(bare) + is_escaped]
 
-    In its match the only group is the slash after the folder that the line names.
-    """
-    found = pattern.match_file(path)
-    if found is None:
-        return False
-    named = [found.match.start(group) for group, slash in found.match.groupdict().items() if slash]
-    if named:
-        return path.endswith("/") and named[0] == len(path) - 1
-    # What ends in ``/**`` is about what lies in a folder, not about the folder.
-    return not (path.endswith("/") and found.match.end() == len(path))
+
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
