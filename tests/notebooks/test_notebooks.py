@@ -11,6 +11,7 @@ import re
 import shutil
 import sys
 import tempfile
+import types
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from nbclient import NotebookClient
 
 FOLDER = Path(__file__).parent.parent.parent / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
+PETS = (("dog", "Pixel"), ("cat", "Mozart"))
 SECONDS = 300  # for a cell, on a machine that is busy with other tests
 # What differs from run to run, and what stands in its place in a committed output.
 RUNS = (
@@ -119,6 +121,26 @@ def test_the_first_memory_takes_ten_cells() -> None:
     """From nothing to an agent that remembers in ten cells of code."""
     notebook = nbformat.read(FOLDER / "01_first_memory.ipynb", as_version=4)
     assert sum(cell.cell_type == "code" for cell in notebook.cells) == 10
+
+
+def test_tuning_takes_ones_own_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without dates, and with a question that nothing answers: that one isn't counted as a miss."""
+    lines = [{"role": "user", "content": f"My {pet} is called {name}.", "id": pet} for pet, name in PETS]
+    asked = [{"question": f"What is my {pet} called?", "evidence": [pet]} for pet, _ in PETS]
+    own = "\n".join(map(json.dumps, [*lines, {"question": "What is my shoe size?"}, *asked]))
+    (tmp_path / "03_tuning.jsonl").write_text(own, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("LANGMEM_PLUS_EMBEDDINGS", "none")
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    names: dict[str, Any] = {"__name__": "notebook"}
+    drawing = types.SimpleNamespace(rcParams={})  # nothing is drawn before the first measurement
+    for name, module in {"notebook": types.ModuleType("notebook"), "matplotlib.pyplot": drawing}.items():
+        monkeypatch.setitem(sys.modules, name, module)
+    monkeypatch.setitem(sys.modules, "matplotlib", types.SimpleNamespace(pyplot=drawing))
+    code = [cell.source for cell in nbformat.read(FOLDER / "03_tuning.ipynb", 4).cells if cell.cell_type == "code"]
+    for source in code[: next(n for n, source in enumerate(code) if "default = measure(" in source) + 1]:
+        exec(source, names)
+    assert (names["found"].mean, names["found"].count) == (1.0, len(PETS))
 
 
 def settled(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
