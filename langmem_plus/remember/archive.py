@@ -35,7 +35,7 @@ from langmem_plus.remember.gist import (
 from langmem_plus.remember.points import read_points
 from langmem_plus.remember.rewrite import rewrite
 from langmem_plus.remember.steps import Ask, Steps, arun_steps, get_records, put, run_steps
-from langmem_plus.remember.summarize import conversation, is_due, is_read
+from langmem_plus.remember.summarize import conversation, is_due
 from langmem_plus.remember.telling import KEPT_OUT, Telling, Told, apart, joined, kept_out, not_lasting, taken_in
 from langmem_plus.services import Services, Update, stage
 from langmem_plus.state import MemoryState
@@ -156,7 +156,8 @@ class _Making:
         if self.services.model is not None and self.found.summary is not None:  # a model's tells it better than rules
             self.used.append(self.found.summary)
             points = [bare(point) for point in read_points(self.found.summary)]
-            turns = [turn for turn in turns if not is_read(turn, self.found.summary)]
+            told = set(self.found.summary.source_ids)
+            turns = [turn for turn in turns if turn.id not in told]
         facts = [*self.found.facts, *self.facts]
         items, distance = config.summary_max_items, config.simhash_distance
         gist = gist_by_rules(previous, turns, items, distance, summary=points, facts=facts)

@@ -17,7 +17,6 @@ from langmem_plus.messages import message_text
 from langmem_plus.records import MemoryRecord
 from langmem_plus.remember.actions import ACTION_IDS, find_actions, is_action
 from langmem_plus.remember.compress_cut import Stretch
-from langmem_plus.remember.summarize import is_read
 
 
 @dataclass
@@ -41,9 +40,11 @@ class Covered:
     _by_text: dict[tuple[str, str], list[MemoryRecord]] = field(default_factory=dict, init=False)
     _by_action: dict[str, list[MemoryRecord]] = field(default_factory=dict, init=False)
     _ids: Counter[str | None] = field(default_factory=Counter, init=False)
+    _read: frozenset[str] = field(default=frozenset(), init=False)
 
     def __post_init__(self) -> None:
         self._ids = Counter(message.id for message in self.messages)
+        self._read = frozenset(self.summary.source_ids if self.summary else ())
         for turn in self.turns:
             source = turn.metadata.get("message_id")
             if isinstance(source, str):
@@ -107,4 +108,4 @@ class Covered:
         return self._by_action.get(id, []) if id is not None and self._ids[id] == 1 else []
 
     def _is_read(self, turn: MemoryRecord) -> bool:
-        return is_read(turn, self.summary) and not (self.whole and turn.extracted is False)
+        return turn.id in self._read and not (self.whole and turn.extracted is False)

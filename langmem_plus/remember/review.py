@@ -39,8 +39,9 @@ def conflicts(decision: Decision, target: MemoryRecord | None) -> bool:
 
 
 def everything(decision: Decision, target: MemoryRecord | None) -> bool:
-    """Whether a decision would store or retire anything."""
-    return decision.event != "NONE"
+    """Whether a decision would store or retire anything. Who asks to forget what waits itself takes it back."""
+    takes_back = decision.event == "DELETE" and decision.fact is None and (target is None or target.status == "pending")
+    return decision.event != "NONE" and not takes_back
 
 
 def make_policy(review: ReviewSpec, setting: Review | None) -> Policy | None:
@@ -116,8 +117,8 @@ def key_of(decision: Decision, namespace: Sequence[str]) -> str | None:
 def find_held(
     namespace: Sequence[str], decisions: Sequence[Decision], known: Mapping[str, MemoryRecord], policy: Policy | None
 ) -> list[str]:
-    """The keys of what waits: each fact as soon as one of its decisions is to wait, and so on what builds on it. A
-    policy that fails lets nothing pass.
+    """The keys of what waits: each fact as soon as one of its decisions is to wait, and so on what builds on it, but
+    for a request to forget it. A policy that fails lets nothing pass.
 
     Args:
         namespace: where it would be written.
@@ -132,7 +133,8 @@ def find_held(
             key = decision.fact.key  # older than what waits: whether that holds isn't known yet
         if key is None or policy is None:
             continue
-        if builds_on or _waits(policy, decision, known.get(decision.target or "")):
+        takes_back = decision.event == "DELETE" and decision.fact is None
+        if (builds_on and not takes_back) or _waits(policy, decision, known.get(decision.target or "")):
             held[key] = None
     return list(held)
 

@@ -72,7 +72,8 @@ def _settled(
 
 def _objection(decision: Decision, before: MemoryRecord | None, now: MemoryRecord | None) -> str | None:
     """Why a record that a decision is about can't be changed by it any more, or None."""
-    if now is None or now.status != "active":
+    was_pending = before is not None and before.status == "pending"  # and is asked to be forgotten, approved or not
+    if now is None or not (now.status == "active" or (was_pending and now.status == "pending")):
         return _GONE
     if before is None or now.text != before.text:
         return _CHANGED

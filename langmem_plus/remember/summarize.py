@@ -38,17 +38,18 @@ logger = logging.getLogger(__name__)
 
 
 def is_read(turn: MemoryRecord, summary: MemoryRecord | None) -> bool:
-    """Whether a thread's summary covers a turn, which it does once it has read it."""
-    if summary is None or summary.covers_until is None:
-        return False
-    return turn.created_at < summary.covers_until or turn.id in summary.source_ids
+    """Whether a thread's summary, or its archive, has read a turn. Ids alone tell: what is restored or imported later,
+    or comes from where the clock is behind, was written before what has been read.
+    """
+    return summary is not None and turn.id in summary.source_ids
 
 
 def uncovered(turns: Sequence[MemoryRecord], summary: MemoryRecord | None, limit: int) -> list[MemoryRecord]:
     """The turns that the summary hasn't read, as they were said; at most the ``limit`` that were written first, so that
     none is passed over.
     """
-    waiting = [turn for turn in in_order(turns) if not is_read(turn, summary)]
+    read = set(summary.source_ids) if summary else set()
+    waiting = [turn for turn in turns if turn.id not in read]
     return in_order(sorted(waiting, key=lambda turn: turn.created_at)[:limit])
 
 
@@ -195,7 +196,7 @@ class _Thread:
         due = yield from self.find_due(now=now, done=done)
         if due is None:
             return False
-        namespace, config, known, old, turns = self.scope.namespace, self.config, due.known, due.old, due.turns
+        namespace, known, old, turns = self.scope.namespace, due.known, due.old, due.turns
         if self.services.model is None:
             points, turns = self._by_rules(due, done)
         else:
@@ -203,10 +204,6 @@ class _Thread:
         if not points:
             return False
         record = make_summary(old, self.key, points, turns, self.scope, self.services.clock())
-        # What was written in the very moment that it covers is told by its id, however much that is.
-        edge = {turn.id for turn in due.told if record.covers_until is None or turn.created_at >= record.covers_until}
-        newest = set(record.source_ids[-config.summary_source_max_turns :])
-        record.source_ids = [id for id in record.source_ids if id in newest or id in edge]
         written = False
 
         def change(current: dict[str, MemoryRecord]) -> list[PutOp]:

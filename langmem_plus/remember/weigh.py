@@ -28,11 +28,14 @@ from langmem_plus.remember.enact import Decided, Writing
 from langmem_plus.remember.forgetting import find_forgotten, find_witnesses
 from langmem_plus.remember.ledger import Ledger, nearest
 from langmem_plus.remember.neighbours import KNOWN, alive, find_neighbours, neighbour_count
+from langmem_plus.remember.review import forgets
 from langmem_plus.remember.settle import waits
 from langmem_plus.remember.statements import asks_not_to_keep
 from langmem_plus.remember.steps import Ask, Namespace, Steps, get_records, list_records
 from langmem_plus.services import Services
 from langmem_plus.speakers import Voice, by_speaker, name_of
+
+_PENDING = {"role": "memory", "status": "pending"}
 
 logger = logging.getLogger(__name__)
 
@@ -130,8 +133,9 @@ def weigh_steps(
     yield from _find_concerned(namespace, requests, neighbours, services)
     ledger = Ledger(waiting, services.clock())
     verdict = yield from _decide_turns(ledger, list(waiting), fresh, neighbours, draft, services)
-    decisions, result.warnings = verdict.decisions, [*result.warnings, *verdict.warnings]
-    seen = {record.id: record for records in neighbours.values() for record in records}
+    withdrawn, pending = yield from _withdraw(namespace, requests)
+    decisions, result.warnings = [*verdict.decisions, *withdrawn], [*result.warnings, *verdict.warnings]
+    seen = {record.id: record for record in (*pending, *(each for near in neighbours.values() for each in near))}
     shown = (record for proposal in draft.proposals.values() for record in proposal.shown)
     seen |= {record.id: record for record in shown}
     # Who asks to forget, or not to keep, speaks to memory: that is nothing to recall.
@@ -207,6 +211,19 @@ def _find_concerned(
         near += [each for each in everything if each.id not in ids and find_forgotten(text, [each], asker)[0]]
 
 
+def _withdraw(namespace: Namespace, requests: Sequence[Fact]) -> Steps[tuple[list[Decision], list[MemoryRecord]]]:
+    """What was asked to forget of what waits for the owner, each by itself: several may wait for the same place. Gives
+    the decisions, and the records that they are about.
+    """
+    listed = (yield from list_records(namespace, _PENDING)) if requests else []
+    found: dict[str, tuple[Decision, MemoryRecord]] = {}
+    for record in listed:
+        for decision in (each for request in requests for each in decide_forgetting(request, [record])):
+            if decision.event == "DELETE" and not forgets(record):
+                found[record.id] = decision, record
+    return [decision for decision, _ in found.values()], [record for _, record in found.values()]
+
+
 def _forget_in(namespace: Namespace, requests: Sequence[Fact], services: Services) -> Steps[Writing | None]:
     """What was asked to forget in another namespace that recall searches too, by rules; None where nothing is meant."""
     known = yield from find_neighbours(namespace, requests, services)
@@ -217,8 +234,10 @@ def _forget_in(namespace: Namespace, requests: Sequence[Fact], services: Service
         for decision in decide_forgetting(request, known[request.key])
         if decision.event == "DELETE"
     ]
+    withdrawn, pending = yield from _withdraw(namespace, requests)
+    decisions += withdrawn
     if not decisions:
         return None
-    seen = {record.id: record for records in known.values() for record in records}
+    seen = {record.id: record for record in (*pending, *(each for near in known.values() for each in near))}
     witnesses = yield from find_witnesses(namespace, decisions, requests, seen.values())
     return Writing(namespace=namespace, decisions=decisions, seen=_about(decisions, seen), witnesses=witnesses)

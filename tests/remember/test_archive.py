@@ -398,3 +398,14 @@ def test_what_is_forgotten_while_a_model_thinks_is_not_told(gone: str) -> None:
 
     assert archive(services, SCOPE).written
     assert "4711" not in str(read(services).to_value())
+
+
+@pytest.mark.parametrize("ask", [True, False])
+def test_rules_tell_what_a_models_summary_hasnt_read(ask: bool) -> None:
+    """Also what was written before that: restored, imported, or said where the clock is behind."""
+    services = make(ScriptedChatModel(then=DOWN))
+    put(services, "The gate was painted green by Otto.")
+    put(services, "I like tea.", start=2)
+    put_summary(services, "- Likes green tea.", "turn 2")
+    assert archive(services, SCOPE, ask=ask).written
+    assert {"Likes green tea.", "The gate was painted green by Otto."} <= set(read(services).text.splitlines())

@@ -109,6 +109,7 @@ def put_summary(services: Services, until: int) -> None:
         user_id="alice",
         thread_id="t1",
         covers_until=START + dt.timedelta(minutes=until),
+        source_ids=[f"turn {minute}" for minute in range(until)],
     )
     services.find_store().put(SCOPE.namespace, record.id, record.to_value())
 
@@ -532,3 +533,15 @@ def test_whatever_the_history(
     again = compress(services, SCOPE, kept, now=now)
     assert not again.gone
     assert read(services, summary_key(SCOPE)) == summary
+
+
+def test_what_is_restored_stays_until_the_summary_has_read_it() -> None:
+    """However long ago it was written."""
+    services = make()
+    turns = put_turns(services, talk(4))
+    put_summary(services, 8)
+    known = read(services, summary_key(SCOPE))
+    assert known is not None
+    left = known.model_copy(update={"source_ids": [id for id in known.source_ids if id != turns[2].id]})
+    services.find_store().put(SCOPE.namespace, left.id, left.to_value())
+    assert compress(services, SCOPE, talk(4)).gone == frozenset({0, 1, 4, 5})

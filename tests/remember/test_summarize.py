@@ -269,3 +269,33 @@ async def test_summaries_are_the_same_in_async_and_none_are_made_incognito(perso
     update = await node.ainvoke({"memory_turns": found.turns, "memory_facts": found.facts}, config)
     assert update["memory_report"]["counts"]["summaries"] == 1
     assert node.invoke({"memory_turns": []}, config)["memory_report"]["counts"]["summaries"] == 0
+
+
+@pytest.mark.parametrize("late", ["restored", "imported", "clock behind"])
+def test_what_was_written_before_what_the_summary_has_read_is_read_too(person: Any, late: str) -> None:
+    """Ids tell what has been read, not times; however much has been read."""
+    ann = person(summary_refresh_turns=2, summary_source_max_turns=4)
+    ann.tell("We sold the boat Marieke.")
+    (old,) = ann.records("user")
+    if late == "restored":
+        ann.store.put(ann.scope.namespace, old.id, old.model_copy(update={"status": "deleted"}).to_value())
+    else:
+        ann.store.delete(ann.scope.namespace, old.id)
+    for number in range(4):
+        ann.tell(f"I like the number {number}.")
+        summarize(ann.services, ann.scope)
+    made = summary(ann)
+    assert made is not None
+    assert "Marieke" not in made.text
+    assert len(made.source_ids) == 9  # a reply's turn is left of what came later
+    assert is_read(old, made) is False
+    if late == "clock behind":
+        ann.clock.forward(days=-2)
+        ann.tell("We sold the boat Marieke.")
+    else:
+        ann.store.put(ann.scope.namespace, old.id, old.to_value())
+    ann.clock.forward(days=3)
+    ann.tell("I like rye bread.")
+    assert summarize(ann.services, ann.scope).counts["summaries"] == 1
+    assert "Marieke" in summary(ann).text  # type: ignore[union-attr]
+    assert summarize(ann.services, ann.scope).counts["summaries"] == 0

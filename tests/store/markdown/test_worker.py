@@ -138,10 +138,13 @@ def test_a_forked_child_has_a_thread_of_its_own() -> None:
 
 
 def test_the_process_waits_for_a_step_whose_owner_is_gone() -> None:
-    """A thread that is still within a model when the interpreter ends takes the process down."""
+    """A thread that is still within a model when the interpreter ends takes the process down, so there it is waited for
+    longer than where a store closes.
+    """
     program = """
 import time
 from langmem_plus.store.markdown.worker import Worker
+Worker.stop.__defaults__ = (0.01,)
 class Owner:
     def __init__(self):
         self.worker = Worker("test", self.step)
