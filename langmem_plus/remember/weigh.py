@@ -135,14 +135,12 @@ def weigh_steps(
     verdict = yield from _decide_turns(ledger, list(waiting), fresh, neighbours, draft, services)
     withdrawn, pending = yield from _withdraw(namespace, requests)
     decisions, result.warnings = [*verdict.decisions, *withdrawn], [*result.warnings, *verdict.warnings]
-    seen = {record.id: record for record in (*pending, *(each for near in neighbours.values() for each in near))}
     shown = (record for proposal in draft.proposals.values() for record in proposal.shown)
-    seen |= {record.id: record for record in shown}
+    seen = {each.id: each for each in (*pending, *(each for near in neighbours.values() for each in near), *shown)}
     # Who asks to forget, or not to keep, speaks to memory: that is nothing to recall.
     asking = [fact.source_id for fact in requests]
     asking += [turn.id for turn in waiting.values() if asks_not_to_keep(turn.text)]
     witnesses = yield from find_witnesses(namespace, decisions, fresh, seen.values())
-    seen |= waiting
     for other in scope.namespaces if requests else ():
         if other != namespace and (elsewhere := (yield from _forget_in(other, requests, services))):
             result.writings.append(elsewhere)
@@ -217,9 +215,9 @@ def _withdraw(namespace: Namespace, requests: Sequence[Fact]) -> Steps[tuple[lis
     """
     listed = (yield from list_records(namespace, _PENDING)) if requests else []
     found: dict[str, tuple[Decision, MemoryRecord]] = {}
-    for record in listed:
+    for record in (each for each in listed if not forgets(each)):
         for decision in (each for request in requests for each in decide_forgetting(request, [record])):
-            if decision.event == "DELETE" and not forgets(record):
+            if decision.event == "DELETE":
                 found[record.id] = decision, record
     return [decision for decision, _ in found.values()], [record for _, record in found.values()]
 

@@ -6,11 +6,12 @@ import asyncio
 from pathlib import Path
 
 import pytest
+from langchain_core.messages import HumanMessage
 from langgraph.store.memory import InMemoryStore
 
 from langmem_plus import MarkdownStore, MemoryClient, MemoryConfig
 from langmem_plus.errors import ConflictError, InvalidValueError, NotFoundError
-from langmem_plus.records import MemoryRecord
+from langmem_plus.records import FORGOTTEN, REVIEW, MemoryRecord
 
 CONFIG = MemoryConfig(embeddings="none", background=False, review="conflicts", sync_interval=0, summarize=False)
 
@@ -204,3 +205,39 @@ async def test_two_stores_over_one_folder_come_to_one_result(tmp_path: Path):
         assert all(isinstance(error, ConflictError) for error in failed)
         assert facts(client) in (["I live in Lyon now."], ["I live in Paris."])
         assert client.get(waiting.id, user_id="ann").status == ("active" if len(failed) == 1 else "deleted")
+
+
+NUMBER, ASKED = "My phone number is 555 0199.", "Please forget my phone number."
+
+
+@pytest.mark.parametrize(
+    "said", [[[NUMBER], [ASKED]], [[NUMBER], ["My phone number is 555 0177."], [ASKED]], [[NUMBER, ASKED]]]
+)
+def test_a_request_to_forget_takes_back_what_waits(said):
+    """All of it that is meant, in the same run too, with everything reviewed: nobody can approve it any more, and no
+    turn tells it. Brought back, it waits again.
+    """
+    with MemoryClient(InMemoryStore(), config=CONFIG.replace(review="all")) as client:
+        client.add("I like green tea.", user_id="ann", space="global")
+        client.add("My phone number is 555 0188.", user_id="ann", space="global")
+        for texts in said:
+            client.add([HumanMessage(text) for text in texts], user_id="ann", thread_id="t")
+        assert [each.text for each in client.pending(user_id="ann")] == ["I like green tea."]
+        turns = client.list(user_id="ann", role="user")
+        assert all(FORGOTTEN in turn.metadata for turn in turns)
+        (key,) = turns[-1].metadata[REVIEW]
+        with pytest.raises(ConflictError, match="forgotten"):
+            client.approve(key, user_id="ann")
+        assert client.undelete(key, user_id="ann").status == "pending"
+
+
+def test_whoever_reviews_deletions_is_asked_about_what_waits_too():
+    """What is in force by then is forgotten with the approval."""
+    with MemoryClient(InMemoryStore(), config=CONFIG, review=lambda made, target: True) as client:
+        client.add(NUMBER, user_id="ann", thread_id="t")
+        client.add(ASKED, user_id="ann", thread_id="t")
+        fact, request = client.pending(user_id="ann")
+        assert (fact.text, request.metadata[REVIEW]["event"]) == (NUMBER, "DELETE")
+        for each in (fact, request):
+            client.approve(each.id, user_id="ann")
+        assert facts(client) == []
