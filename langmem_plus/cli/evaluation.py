@@ -21,6 +21,7 @@ from langmem_plus.cli.options import ConfigOption, check_model, read_config
 from langmem_plus.cli.output import console, errors, print_json
 from langmem_plus.config import MemoryConfig
 from langmem_plus.evals.datasets import read_dataset
+from langmem_plus.evals.outputs import check_outputs
 from langmem_plus.evals.own import FORM
 from langmem_plus.evals.plots import plot
 from langmem_plus.evals.recall import Place, evaluate, workload
@@ -79,6 +80,7 @@ def recall(
     """Build memories of public or own data, ask for the evidence of each question; without a language model, but for
     model-reranker.
     """
+    check_outputs(output, plots)
     setups = make_setups(compare or [], read_config(config))
     read = [read_dataset(path, limit=limit) for path in datasets]
     with tempfile.TemporaryDirectory(prefix="langmem-plus-eval-") as scratch:
@@ -89,14 +91,17 @@ def recall(
                 results.append(evaluate(dataset, setups, place, probes=probes, jobs=jobs, step=step))
             if str(output) != "-":
                 print_recall(results[-1])
+                write_json(output, results)  # after each file: the next one may take hours
             for path in plot(results[-1], plots) if plots else ():
                 errors.print(f"figure: {path}")
-    write_json(output, results)
+    if str(output) == "-":
+        write_json(output, results)
 
 
 @app.command()
 def tasks(config: ConfigOption = None, output: OutputOption = None) -> None:
     """About twenty small tasks that need memory: without it, with it, and with keyword search alone."""
+    check_outputs(output)
     settings, started = read_config(config), time.perf_counter()
     steps = tasks_workload(read_tasks())
     with tempfile.TemporaryDirectory(prefix="langmem-plus-tasks-") as scratch, _progress("tasks", steps) as step:
@@ -147,6 +152,7 @@ def _write_path(
     config: Path | None,
     output: Path | None,
 ) -> None:
+    check_outputs(output)
     settings = check_model(read_config(config, **({"model": model} if model else {})))
     results = [evaluate_one(path, settings, None) for path in datasets]
     if str(output) != "-":
@@ -162,7 +168,6 @@ def write_json(output: Path | None, results: Sequence[Mapping[str, Any]]) -> Non
     if str(output) == "-":
         print_json(list(results))
         return
-    output.parent.mkdir(parents=True, exist_ok=True)
     output.write_text(json.dumps(list(results), ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
 
 

@@ -91,6 +91,41 @@ def test_results_are_json_with_what_is_needed_to_run_them_again(
     assert json.loads(printed.stdout)[0]["dataset"] == result["dataset"]
 
 
+@pytest.mark.parametrize(
+    ("command", "option"), [("recall", "--json"), ("recall", "--plot"), ("tasks", "--json"), ("extract", "--json")]
+)
+def test_results_that_cannot_be_written_are_told_before_anything_is_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, option: str
+) -> None:
+    """A folder for a file, and a file for a folder; what is measured isn't even looked at."""
+    monkeypatch.setattr("langmem_plus.cli.evaluation.read_config", None)
+    file = tmp_path / "file"
+    file.touch()
+    data = [] if command == "tasks" else [str(file)]
+    path = tmp_path if option == "--json" else file
+    done = CliRunner().invoke(app, ["eval", command, *data, option, str(path)], env={"COLUMNS": "300"})
+    assert done.exit_code == 2, done.output
+    assert "can't be used: it is a" in done.output
+    assert option in done.output
+
+
+def test_json_is_there_when_a_figure_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What took long to measure is kept first."""
+    pytest.importorskip("matplotlib")
+
+    def broken(*_: object) -> None:
+        raise OSError("no space")
+
+    monkeypatch.setattr("langmem_plus.cli.evaluation.plot", broken)
+    monkeypatch.setattr("langmem_plus.cli.evaluation.evaluate", lambda *_, **__: {"rows": []})
+    monkeypatch.setattr("langmem_plus.cli.evaluation.print_recall", lambda _: None)
+    file = tmp_path / "new" / "out.json"
+    data = str(own_file(tmp_path))
+    done = CliRunner().invoke(app, ["eval", "recall", data, "--json", str(file), "--plot", str(tmp_path / "figures")])
+    assert isinstance(done.exception, OSError)
+    assert json.loads(file.read_text(encoding="utf-8")) == [{"rows": []}]
+
+
 def test_tasks_are_shown_with_what_memory_tells(monkeypatch: pytest.MonkeyPatch) -> None:
     """A line a task and three sums; in 80 columns."""
     monkeypatch.setenv("COLUMNS", "80")

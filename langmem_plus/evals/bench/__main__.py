@@ -16,8 +16,10 @@ from langmem_plus.evals.bench import dense
 from langmem_plus.evals.bench import recall as recalling
 from langmem_plus.evals.bench import store as bench
 from langmem_plus.evals.bench.timing import Figure, Times
+from langmem_plus.evals.outputs import check_outputs
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="How fast it is, measured on a made-up corpus.")
+_MOST = 100_000_000  # memories
 _MARKS = {True: "[green]yes[/]", False: "[red]no[/]", None: ""}
 
 
@@ -29,14 +31,16 @@ def main() -> None:
 @app.command()
 def store(
     sizes: Annotated[str, typer.Option(help="Numbers of memories, over 20 users, with commas.")] = "1000,10000,100000",
-    single: Annotated[int, typer.Option(help="Memories in one namespace; 0 leaves it out.")] = 100_000,
-    puts: Annotated[int, typer.Option(help="Puts that are timed; 0 leaves it out.")] = 1000,
-    million: Annotated[int, typer.Option(help="Memories over 2,000 namespaces; 0 leaves it out.")] = 0,
-    users: Annotated[int, typer.Option(help="Namespaces of the large store.")] = 2000,
+    single: Annotated[int, typer.Option(min=0, help="Memories in one namespace; 0 leaves it out.")] = 100_000,
+    puts: Annotated[int, typer.Option(min=0, help="Puts that are timed; 0 leaves it out.")] = 1000,
+    million: Annotated[int, typer.Option(min=0, help="Memories over 2,000 namespaces; 0 leaves it out.")] = 0,
+    users: Annotated[int, typer.Option(min=1, help="Namespaces of the large store.")] = 2000,
     large: Annotated[Path | None, typer.Option(help="Keep the large store here, and measure it again.")] = None,
     write: Annotated[Path | None, typer.Option("--json", help="Write the figures here, too.")] = None,
 ) -> None:
     """Searches beside other stores', puts, start, and a large store; the query's embedding is never counted."""
+    check_outputs(write)
+    wanted = read_sizes(sizes, none=True)
     screen, progress = Console(), Console(stderr=True)
 
     def say(text: str) -> None:
@@ -44,7 +48,6 @@ def store(
 
     with tempfile.TemporaryDirectory(prefix="langmem-plus-bench-") as name:
         folder = Path(name)
-        wanted = [int(size) for size in sizes.split(",") if size.strip()]
         searches = bench.compare_searches(wanted, folder, say) if wanted else {}
         figures = [*bench.targets_of_searches(searches)] if searches else []
         if single:
@@ -55,11 +58,36 @@ def store(
             figures += bench.time_many_namespaces(million, users, large or folder / "large", say)
     if searches:
         screen.print(_searches(searches, wanted))
-    screen.print(_figures(figures))
+    if figures:
+        screen.print(_figures(figures))
     if write:
         rows = {name: {size: times.__dict__ for size, times in row.items()} for name, row in searches.items()}
         found = {"searches": rows, "figures": [figure.to_json() for figure in figures]}
         write.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+
+
+def read_sizes(text: str, *, none: bool = False) -> list[int]:
+    """The numbers in a list with commas, each once, in their order.
+
+    Args:
+        text: the list.
+        none: whether it may be empty.
+
+    Raises:
+        typer.BadParameter: something in it is no whole number above 0, or nothing is in it.
+
+    >>> read_sizes("1000, 10000,1000")
+    [1000, 10000]
+    """
+    sizes: dict[int, None] = {}
+    for part in filter(None, map(str.strip, text.split(","))):
+        size = int(part) if part.isdecimal() else 0
+        if not 0 < size <= _MOST:
+            raise typer.BadParameter(f"{part!r} is no whole number from 1 to {_MOST:,}.", param_hint="--sizes")
+        sizes[size] = None
+    if not sizes and not none:
+        raise typer.BadParameter("it is empty: give numbers of memories, such as 1000,10000.", param_hint="--sizes")
+    return [*sizes]
 
 
 def _searches(found: dict[str, dict[int, Times]], sizes: list[int]) -> Table:
@@ -74,13 +102,16 @@ def _searches(found: dict[str, dict[int, Times]], sizes: list[int]) -> Table:
 
 
 def _figures(figures: list[Figure]) -> Table:
+    with_target, with_note = any(each.target is not None for each in figures), any(each.note for each in figures)
     table = Table("figure", title="MarkdownStore")
-    for title in ("measured", "target", "reached"):
+    for title in ("measured", *(("target", "reached") if with_target else ())):
         table.add_column(title, justify="right")
-    table.add_column("note")
+    if with_note:
+        table.add_column("note")
     for each in figures:
         target = "" if each.target is None else f"≤ {each.target:g} {each.unit}"
-        table.add_row(each.name, f"{each.value:g} {each.unit}", target, _MARKS[each.reached], each.note)
+        judged = (target, _MARKS[each.reached]) if with_target else ()
+        table.add_row(each.name, f"{each.value:g} {each.unit}", *judged, *((each.note,) if with_note else ()))
     return table
 
 
@@ -97,9 +128,10 @@ def chroma(
     """Exact search beside Chroma's approximate one, in one namespace; the query's embedding is never counted."""
     if vectors not in dense.KINDS:
         raise typer.BadParameter(f"{vectors!r}: one of {', '.join(dense.KINDS)}.", param_hint="--vectors")
+    check_outputs(write)
+    wanted = read_sizes(sizes)
     progress = Console(stderr=True)
     with tempfile.TemporaryDirectory(prefix="langmem-plus-bench-") as name:
-        wanted = [int(size) for size in sizes.split(",") if size.strip()]
         found = [
             *dense.compare_dense(wanted, Path(name), lambda text: progress.print(f"[dim]{text}[/]"), vectors),
         ]
@@ -134,8 +166,9 @@ def recall(
     write: Annotated[Path | None, typer.Option("--json", help="Write the figures here, too.")] = None,
 ) -> None:
     """A recall's milliseconds by stage, cold and warm, with all defaults, and the model's inference alone beside it."""
+    check_outputs(write)
+    wanted = read_sizes(sizes)
     screen, progress = Console(), Console(stderr=True)
-    wanted = [int(size) for size in sizes.split(",") if size.strip()]
     with tempfile.TemporaryDirectory(prefix="langmem-plus-bench-") as name:
         folder = root or Path(name)
         folder.mkdir(parents=True, exist_ok=True)
@@ -169,6 +202,7 @@ def cost(
     write: Annotated[Path | None, typer.Option("--json", help="Write the figures here, too.")] = None,
 ) -> None:
     """What remembering costs: model calls and prompt tokens of twenty turns, asked apart and asked in one call."""
+    check_outputs(write)
     found = costing.compare()
     screen = Console()
     screen.print(_stages(found))

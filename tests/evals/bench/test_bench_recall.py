@@ -30,6 +30,7 @@ def test_the_command_prints_the_stages_and_writes_json(tmp_path: Path) -> None:
         assert list(rows) == list(bench.ROWS)
         assert rows["recall"]["p50"] >= rows["ours"]["p50"] > 0
     assert all(stage in result.output for stage in bench.STAGES)
+    assert "target" not in result.output, "nothing of this size has one"
     assert bench.Recalls.from_json(size).to_json() == size
     assert (tmp_path / "stores" / "recall-40-drawn.filled.json").is_file()
 
@@ -72,3 +73,19 @@ def test_only_ten_thousand_memories_have_a_target() -> None:
     few, many = (bench.Recalls(size, "model", 900.0, 1.0, asked) for size in (1000, 10_000))
     figures = [*bench.targets([few, many])]
     assert [figure.reached for figure in figures] == [None, None, None, False, False, None]
+
+
+@pytest.mark.parametrize("sizes", ["abc", "0", "", "1000,-5", "10.5", "9999999999"])
+@pytest.mark.parametrize("command", ["recall", "chroma"])
+def test_sizes_that_are_none_are_told_at_once(command: str, sizes: str) -> None:
+    """As wrong usage, with the option's name."""
+    result = CliRunner().invoke(app, [command, "--sizes", sizes], env={"COLUMNS": "200"})
+    assert result.exit_code == 2, result.output
+    assert "--sizes" in result.output
+
+
+def test_a_file_that_cannot_be_written_is_told_at_once(tmp_path: Path) -> None:
+    """Not after the measurement."""
+    result = CliRunner().invoke(app, ["cost", "--json", str(tmp_path)], env={"COLUMNS": "200"})
+    assert result.exit_code == 2
+    assert "it is a folder" in result.output
