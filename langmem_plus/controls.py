@@ -18,6 +18,7 @@ from langmem_plus.errors import InvalidValueError, NotFoundError, PinnedError
 from langmem_plus.labels import read_id
 from langmem_plus.records import TURN_ROLES, MemoryRecord, Scope
 from langmem_plus.remember.archive import archive_steps
+from langmem_plus.remember.archive_material import owed, waits
 from langmem_plus.remember.beside import is_beside, is_of
 from langmem_plus.remember.fact_records import retire
 from langmem_plus.remember.find import find, find_key, not_found
@@ -142,13 +143,15 @@ def _says(line: str, statement: str) -> bool:
 def clear_steps(services: Services, scope: Scope, thread_id: str) -> Steps[list[MemoryRecord]]:
     """Retire what was said in a conversation, and its summary; facts that were drawn out of it stay. Gives the
     tombstones. What is pinned stays, and the audit trail counts it apart. An archive that is there stays, whatever the
-    settings say; with ``archive_conversations`` it is made, or brought up to date, before anything goes.
+    settings say; with ``archive_conversations`` it is made, or brought up to date, before anything goes, and what waits
+    for its owner is read into it later, once that is approved.
     """
     thread_id, namespace = read_id("thread_id", thread_id), scope.namespace
     found: list[MemoryRecord] = []
     for role in (*TURN_ROLES, "summary"):
         found += yield from list_records(namespace, {"role": role, "thread_id": thread_id, "status": "active"})
-    if services.config.archive_conversations:
+    is_archived = services.config.archive_conversations
+    if is_archived:
         yield from archive_steps(services, scope.model_copy(update={"thread_id": thread_id}))
     cleared: list[MemoryRecord] = []
     pinned: list[str] = []
@@ -156,7 +159,8 @@ def clear_steps(services: Services, scope: Scope, thread_id: str) -> Steps[list[
     def change(current: dict[str, MemoryRecord]) -> list[PutOp]:
         now, standing = services.clock(), [each for each in current.values() if each.status == "active"]
         pinned[:] = [each.id for each in standing if each.pinned]
-        cleared[:] = [retire(each, now, CLEARED) for each in standing if not each.pinned]
+        gone = [retire(each, now, CLEARED) for each in standing if not each.pinned]
+        cleared[:] = [owed(each, is_owed=is_archived and waits(each)) for each in gone]
         return [put(namespace, each) for each in cleared]
 
     yield from rewrite(namespace, [record.id for record in found], change)

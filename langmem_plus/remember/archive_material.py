@@ -6,14 +6,16 @@ import datetime as dt
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from langmem_plus.records import TURN_ROLES, MemoryRecord, Scope, archive_key, summary_key
+from langmem_plus.records import FORGOTTEN, TURN_ROLES, MemoryRecord, Scope, archive_key, summary_key
 from langmem_plus.remember.facts import in_order
 from langmem_plus.remember.gist import UNREAD
-from langmem_plus.remember.review import is_withheld
+from langmem_plus.remember.review import is_turned_down, is_withheld
 from langmem_plus.remember.steps import Steps, get_records, list_records
 from langmem_plus.remember.telling import is_out, kept_out
-from langmem_plus.remember.tombstones import COMPRESSED, is_set_aside
+from langmem_plus.remember.tombstones import CLEARED, COMPRESSED, is_set_aside
 from langmem_plus.services import Services
+
+OWED = "owed"  # in the metadata of a cleared turn: its archive couldn't read it, because it waited for its owner
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,7 @@ def look_up(services: Services, scope: Scope, extra: Sequence[MemoryRecord]) -> 
         spoken += yield from list_records(namespace, {"role": role, "thread_id": scope.thread_id})
     # By ids: what is restored, approved or imported later was written before what the archive has read.
     read = set(known.source_ids) if known else set()
-    standing = [turn for turn in spoken if turn.status == "active"]
+    standing = [turn for turn in spoken if turn.status == "active" or turn.metadata.get(OWED)]
     turns = in_order([turn for turn in standing if turn.id not in read and is_readable(turn, now)])
     unread = yield from get_records(namespace, unread_of(known))
     again = in_order([turn for turn in unread.values() if is_readable(turn, now)])
@@ -84,7 +86,22 @@ def unread_of(record: MemoryRecord | None) -> list[str]:
 
 
 def is_readable(turn: MemoryRecord | None, now: dt.datetime) -> bool:
-    """Whether an archive may be made of a turn: it stands, or was deleted because its conversation was compressed."""
+    """Whether an archive may be made of a turn: it stands, or was deleted because its conversation was compressed, or
+    cleared before the archive could read it.
+    """
     if turn is None or is_withheld(turn) or (turn.expires_at is not None and turn.expires_at <= now):
         return False
-    return turn.status == "active" or (turn.status == "deleted" and turn.metadata.get("reason") == COMPRESSED)
+    reason = turn.metadata.get("reason")
+    is_left = reason == COMPRESSED or (reason == CLEARED and bool(turn.metadata.get(OWED)))
+    return turn.status == "active" or (turn.status == "deleted" and is_left)
+
+
+def waits(record: MemoryRecord) -> bool:
+    """Whether a turn is withheld only until its owner answers, so that it may be told then."""
+    return is_withheld(record) and not record.metadata.get(FORGOTTEN) and not is_turned_down(record)
+
+
+def owed(record: MemoryRecord, *, is_owed: bool) -> MemoryRecord:
+    """A cleared record with the mark that an archive is to read it yet, or without."""
+    metadata = {name: value for name, value in record.metadata.items() if name != OWED}
+    return record.model_copy(update={"metadata": {**metadata, OWED: True} if is_owed else metadata})

@@ -19,6 +19,7 @@ from langgraph.store.base import PutOp
 from langmem_plus.config import MemoryConfig
 from langmem_plus.records import TURN_ROLES, MemoryRecord, MemoryReport, Scope, summary_key
 from langmem_plus.remember.archive import archive_steps
+from langmem_plus.remember.archive_material import waits
 from langmem_plus.remember.compress_covered import Covered
 from langmem_plus.remember.compress_cut import Stretch, old_stretches, removals
 from langmem_plus.remember.fact_records import retire
@@ -135,7 +136,7 @@ def _summarized(
 
 def _retire(scope: Scope, found: Covered, chosen: Sequence[Stretch], now: dt.datetime) -> Steps[None]:
     """Delete, softly, the stored turns of what leaves the thread, as long as the summary stands that tells them. Pinned
-    ones stay, and so do those whose facts aren't drawn out yet.
+    ones stay, and so do those whose facts aren't drawn out yet, or wait for the owner: no archive may read them before.
     """
     turns = {turn.id: turn for places in chosen for place in places for turn in found.turns_of(place)}
     key = summary_key(scope)
@@ -149,7 +150,7 @@ def _retire(scope: Scope, found: Covered, chosen: Sequence[Stretch], now: dt.dat
             if (turn := current.get(id)) is not None
             and turn.status == "active"
             and turn.extracted is not False
-            and not (turn.pinned or turn.manually_saved)
+            and not (turn.pinned or turn.manually_saved or waits(turn))
         ]
 
     if turns:

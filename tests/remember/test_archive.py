@@ -22,6 +22,7 @@ from langmem_plus.remember.review import WAITS
 from langmem_plus.remember.steps import Exchange, run_steps
 from langmem_plus.remember.summarize import Work, summarize
 from langmem_plus.remember.tombstones import COMPRESSED
+from langmem_plus.remember.undelete import restore_steps
 from langmem_plus.services import Services
 from langmem_plus.testing import ScriptedChatModel
 
@@ -409,3 +410,30 @@ def test_rules_tell_what_a_models_summary_hasnt_read(ask: bool) -> None:
     put_summary(services, "- Likes green tea.", "turn 2")
     assert archive(services, SCOPE, ask=ask).written
     assert {"Likes green tea.", "The gate was painted green by Otto."} <= set(read(services).text.splitlines())
+
+
+@pytest.mark.parametrize("restored", [True, False])
+def test_what_waits_when_a_conversation_is_cleared_is_archived_once_it_is_approved(restored: bool) -> None:
+    """And what was rejected, or cleared while no archive was wanted, never."""
+    services = make()
+    notes = [{REVIEW: {"f": WAITS}}, {REVIEW: {"f": "rejected"}}, {FORGOTTEN: True}]
+    turns = [put(services, f"We sold the boat {n}.", start=2 * n, metadata=note)[0] for n, note in enumerate(notes)]
+    run_steps(clear_steps(services, Scope("ann"), "t"), services, services.find_store())
+    assert not archive(services, SCOPE).written
+    if restored:
+        run_steps(restore_steps(services, Scope("ann"), "t"), services, services.find_store())
+    gone = read(services, turns[0].id)
+    approved = gone.model_copy(
+        update={"metadata": {name: each for name, each in gone.metadata.items() if name != REVIEW}}
+    )
+    services.find_store().put(SCOPE.namespace, gone.id, approved.to_value())
+    if restored:
+        config = services.config.model_copy(update={"archive_conversations": False})
+        unwanted = Services(config=config, store=services.find_store(), clock=services.clock)
+        run_steps(clear_steps(unwanted, Scope("ann"), "t"), unwanted, unwanted.find_store())
+        assert not archive(services, SCOPE).written
+        return
+    assert archive(services, SCOPE).written
+    assert read(services).metadata["decisions"] == []
+    assert read(services).source_ids == [turns[0].id]
+    assert not archive(services, SCOPE).written

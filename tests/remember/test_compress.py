@@ -545,3 +545,15 @@ def test_what_is_restored_stays_until_the_summary_has_read_it() -> None:
     left = known.model_copy(update={"source_ids": [id for id in known.source_ids if id != turns[2].id]})
     services.find_store().put(SCOPE.namespace, left.id, left.to_value())
     assert compress(services, SCOPE, talk(4)).gone == frozenset({0, 1, 4, 5})
+
+
+@pytest.mark.parametrize(("noted", "status"), [("waits", "active"), ("rejected", "deleted")])
+def test_a_turn_stays_stored_while_it_waits_for_its_owner(noted: str, status: str) -> None:
+    """No archive may read it before they have answered."""
+    services = make(compress_deletes_turns=True)
+    turns = put_turns(services, talk(4))
+    put_summary(services, 100)
+    record = turns[0].model_copy(update={"metadata": {**turns[0].metadata, "review": {"f": noted}}})
+    services.find_store().put(SCOPE.namespace, record.id, record.to_value())
+    assert compress(services, SCOPE, talk(4)).gone == frozenset(range(6))
+    assert [read(services, turn.id).status for turn in turns[:2]] == [status, "deleted"]  # type: ignore[union-attr]
