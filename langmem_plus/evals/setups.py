@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import json
 from collections.abc import Sequence
@@ -26,6 +27,12 @@ _BUILT_IN: dict[str, dict[str, Any]] = {
 }
 MODEL_RERANKER, FLASHRANK, BUILT_IN_RERANKER = "model-reranker", "flashrank", "builtin-reranker"
 EVERYTHING = "all"
+# What the rows need that aren't always there.
+_NEEDS = {
+    MODEL_RERANKER: "needs a model: set model, or reranker, to provider:model in the environment or a settings file",
+    FLASHRANK: "needs a model: set reranker_folder to its folder in the environment or a settings file",
+    BUILT_IN_RERANKER: "is the default one: the settings name no other reranker",
+}
 # A measurement wants everything embedded and drawn out before it asks, however busy the machine is.
 _STEADY: dict[str, Any] = {
     "background": False,
@@ -121,16 +128,29 @@ def make_setup(name: str, base: MemoryConfig) -> Setup:
     rows = built_in(base)
     if name in rows:
         return Setup(name, _by_rules(base.replace(**rows[name])), plain=name == BM25)
-    if name in (MODEL_RERANKER, FLASHRANK):
-        wanted = "model" if name == MODEL_RERANKER else "reranker_folder"
-        raise ConfigError(f"the row {name!r} needs a model: set {wanted} in the environment or a settings file.")
+    if name in _NEEDS:
+        raise ConfigError(f"the row {name!r} {_NEEDS[name]}.")
     if name in PRESETS:
         return Setup(name, _by_rules(MemoryConfig.preset(name)))
     path = Path(name)
     if not path.is_file():
-        known = ", ".join((*rows, *PRESETS))
-        raise ConfigError(f"there is nothing to compare called {name!r}: choose from {known}, or name a TOML file.")
+        raise ConfigError(_unknown(name, path))
     return Setup(path.stem, _by_rules(MemoryConfig.from_toml(path)))
+
+
+def _unknown(name: str, path: Path) -> str:
+    """Why a name is no row, and which ones there are."""
+    if path.is_dir():
+        return f"{name!r} is a folder: name a TOML file of settings to compare."
+    if path.suffix.lower() == ".toml" or path.parent != Path():
+        return f"there is no file {name!r} to compare."
+    choices = [*_BUILT_IN, *_NEEDS, *PRESETS, EVERYTHING]
+    near = difflib.get_close_matches(name.lower(), choices, 1)
+    guess = f"did you mean {near[0]}? C" if near else "c"
+    return (
+        f"there is nothing to compare called {name!r}; {guess}hoose from {', '.join(choices)}, or name a TOML file of "
+        "settings."
+    )
 
 
 def make_setups(names: Sequence[str], base: MemoryConfig) -> list[Setup]:

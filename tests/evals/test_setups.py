@@ -75,6 +75,26 @@ def test_rerankers_are_rows_where_their_models_are_there() -> None:
     assert row.changed == {"reranker": "openai:gpt-5-mini", "top_k": 7}, "facts are drawn out by rules"
     (row, _) = make_setups([], BASE.replace(model="openai:gpt-5-mini", reranker="model"))
     assert (row.config.model, row.config.reranker) == (None, "openai:gpt-5-mini")
-    for name in ("model-reranker", "flashrank"):
-        with pytest.raises(ConfigError, match="needs a model"):
+    for name, needed in {
+        "model-reranker": "set model",
+        "flashrank": "reranker_folder",
+        "builtin-reranker": "is",
+    }.items():
+        with pytest.raises(ConfigError, match=f"{name}'.* {needed}"):
             make_setups([name], BASE)
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("nofile.toml", "there is no file 'nofile.toml'"),
+        ("no/file", "there is no file 'no/file'"),
+        ("defualt", "did you mean default"),
+        ("foo", "default, .*model-reranker, flashrank, .*theoria, .*all, or name a TOML file"),
+        ("..", "is a folder"),
+    ],
+)
+def test_what_is_no_row_is_told_with_all_that_are(name: str, problem: str) -> None:
+    """A file's name is called a file that isn't there."""
+    with pytest.raises(ConfigError, match=problem):
+        make_setups([name], BASE)
