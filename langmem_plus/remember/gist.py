@@ -112,8 +112,10 @@ def read_gist(record: MemoryRecord | None) -> Gist:
 
 def lasting(record: MemoryRecord | None) -> Gist:
     """The lines that nothing made anew takes away: a person's, which the metadata doesn't have, and those marked."""
-    if record is None or record.status != "active":
-        return Gist()
+    return _lasting(record) if record is not None and record.status == "active" else Gist()
+
+
+def _lasting(record: MemoryRecord) -> Gist:
     gist, known = read_gist(record), record.metadata
     marks = set(known[LASTING]) if isinstance(known.get(LASTING), list) else set()
     summary = f" {known.get('summary') or ''} "
@@ -313,6 +315,14 @@ def without(gist: Gist, says: Callable[[str], bool]) -> Gist:
     return replace(left, topics=still(left.topics), names=still(left.names))
 
 
+def parts_left(record: MemoryRecord, left: Gist, says: Callable[[str], bool] = lambda line: False) -> dict[str, Any]:
+    """An archive's metadata with the parts that are left of it without what ``says`` it; what is left of the lines that
+    lasted still lasts, in a tombstone, too.
+    """
+    metadata = {name: value for name, value in record.metadata.items() if name != LASTING}
+    return {**metadata, **left.metadata, **marks_of(without(_lasting(record), says), left)}
+
+
 def without_statement(record: MemoryRecord, says: Callable[[str], bool], now: dt.datetime) -> MemoryRecord:
     """An archive without what says something that is to be forgotten; the record itself where nothing does, and its
     tombstone where nothing is left. What a model has still to read of it, it doesn't.
@@ -323,8 +333,7 @@ def without_statement(record: MemoryRecord, says: Callable[[str], bool], now: dt
         return record
     if not left:
         return retire(record, now, EMPTIED)
-    metadata = {name: value for name, value in record.metadata.items() if name != UNREAD}
     changed = {} if left == before else {"text": left.text, "tags": tags_of(left)}
-    if changed:
-        metadata |= left.metadata
+    metadata = parts_left(record, left, says) if changed else record.metadata
+    metadata = {name: value for name, value in metadata.items() if name != UNREAD}
     return record.model_copy(update={**changed, "metadata": metadata, "updated_at": now})

@@ -23,7 +23,7 @@ from langmem_plus.remember.facts import in_order
 from langmem_plus.remember.forgetting import restates, tells
 from langmem_plus.remember.found import without_proposals
 from langmem_plus.remember.function_words import SPACED
-from langmem_plus.remember.gist import LASTING, UNREAD, lasting, marks_of, read_gist, tags_of, unmarked, without
+from langmem_plus.remember.gist import UNREAD, parts_left, read_gist, tags_of, unmarked, without
 from langmem_plus.remember.points import extract_points, read_points, write_points
 from langmem_plus.remember.whose import Speakers
 from langmem_plus.speakers import Voice, name_of, shown_name
@@ -242,7 +242,11 @@ class Traces:
             return not own.isdisjoint(tokens(self._without_name(unmarked(line))))
 
         old = read_gist(archive)
-        left = without(old, lambda line: self._tells(line) or shares(line))
+
+        def goes(line: str) -> bool:
+            return self._tells(line) or shares(line)
+
+        left = without(old, goes)
         topics, names = (tuple(term for term in terms if not shares(term)) for terms in (left.topics, left.names))
         left = replace(left, topics=topics, names=names)
         sources = _apart_from(archive.source_ids, self._sources)
@@ -250,8 +254,8 @@ class Traces:
             return archive
         if not left:
             return None
-        metadata = {name: value for name, value in archive.metadata.items() if name not in (UNREAD, LASTING)}
-        metadata |= {**left.metadata, **marks_of(lasting(archive), left), "message_count": len(turns)}
+        metadata = {name: value for name, value in parts_left(archive, left, goes).items() if name != UNREAD}
+        metadata["message_count"] = len(turns)
         return archive.model_copy(
             update={"text": left.text, "tags": tags_of(left), "source_ids": sources, "metadata": metadata}
         )

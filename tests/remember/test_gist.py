@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -10,7 +11,16 @@ from hypothesis import strategies as st
 
 from langmem_plus.prompts import Archived
 from langmem_plus.records import MemoryRecord
-from langmem_plus.remember.gist import Gist, gist_by_answer, gist_by_rules, read_gist, without, without_statement
+from langmem_plus.remember.gist import (
+    Gist,
+    gist_by_answer,
+    gist_by_rules,
+    lasting,
+    marks_of,
+    read_gist,
+    without,
+    without_statement,
+)
 
 NOW = dt.datetime(2026, 5, 1, tzinfo=dt.UTC)
 
@@ -182,6 +192,23 @@ def test_what_is_forgotten_leaves_with_its_names() -> None:
     assert "Lyon" not in str(without_statement(record, lambda line: "Lyon" in line, NOW).to_value())
     assert "unread" not in without_statement(record, lambda line: False, NOW).metadata
     assert without_statement(record, lambda line: True, NOW).status == "deleted"
+
+
+@pytest.mark.parametrize("status", ["active", "deleted"])
+def test_a_persons_line_lasts_whatever_is_forgotten(status: Any) -> None:
+    """Also what is left of it, and in a tombstone that may be brought back; nothing tells of what is gone."""
+    made = Gist(("I like tea.", "I live in Lyon."), decisions=("Let's go.",))
+    text = f"{made.text}\nMarieke paid 4000. My cat is Mimi.\nDecided: Pay Bob.\nThe code is 4711."
+    kept = marks_of(Gist(("I like tea.", "I live in Lyon.")), made)
+    known = {"role": "archive", "user_id": "u", "status": status, "metadata": {**made.metadata, **kept}}
+    record = MemoryRecord(id="a", text=text, **known)
+    for gone in ("Lyon", "Mimi", "4711"):
+        record = without_statement(record, lambda line, gone=gone: gone in line, NOW)  # type: ignore[misc]
+    assert lasting(record.model_copy(update={"status": "active"})) == Gist(
+        ("I like tea.", "Marieke paid 4000."), decisions=("Pay Bob.",)
+    )
+    assert len(record.metadata["lasting"]) == 3
+    assert not lasting(record) or status == "active"
 
 
 words = st.sampled_from(

@@ -113,6 +113,16 @@ def test_marks_stay_for_the_lines_that_stay() -> None:
     assert gone.rewritten["archive"]["status"] == "deleted"
 
 
+def test_a_persons_line_lasts_when_something_else_is_erased() -> None:
+    """And what is left of one that told of that, too."""
+    made = Gist(("I sing.", "My phone number is 555 0199."))
+    known = archive(*made.told, "Bring the key.", "Pay Bob. Call 555.", read=("fact",), metadata=made.metadata)
+    left = MemoryRecord.model_validate(
+        Traces([known, PHONE], MemoryConfig(), NOW).of_record("fact").rewritten["archive"]
+    )
+    assert lasting(left).told == ("Bring the key.", "Pay Bob.")
+
+
 TEXTS = st.lists(st.sampled_from(["tea", "boat", "Lyon", "4711", "猫が好き", "Анна", "key"]), min_size=1, max_size=3)
 
 
