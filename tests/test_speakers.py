@@ -96,6 +96,26 @@ def test_a_shown_name_is_short_and_stands_for_nothing_else(name: str) -> None:
 
 
 @settings(max_examples=40, deadline=None)
+@given(names, names | st.builds("{}{}".format, st.sampled_from(WEIRD), st.sampled_from(["*", ".", "\u200b", " b"])))
+@example("Ann", "Ann*")
+@example("Ann* ", "(Ann)")
+@example("x" * 59 + "abc", "x" * 59 + "abd")
+@example("user", "somebody named user")
+@example("***", "???")
+@example("!", "somebody")
+def test_nobody_is_shown_like_somebody_else(one: str, other: str) -> None:
+    """Whatever of a name can't be shown: two people have two names in a line, and one has one."""
+    assert (shown_name(one).casefold() == shown_name(other).casefold()) is (key_of(one) == key_of(other))
+
+
+def test_a_mark_belongs_to_the_name() -> None:
+    """What "Ann #12ab" says is nothing that Ann says of herself."""
+    line = Voice("I live in Lyon.", "Ann*").shown
+    assert Voice(line, "Ann").own == line
+    assert Voice(line, "Ann*").own == "I live in Lyon."
+
+
+@settings(max_examples=40, deadline=None)
 @given(names, st.sampled_from(["I like tea", "Ann: hi", "'s dog", ""]))
 @example("Ann", "Ann")
 def test_any_name_and_any_text_have_a_voice(name: str, text: str) -> None:

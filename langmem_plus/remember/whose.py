@@ -52,8 +52,10 @@ class Speakers:
     def heard(self, line: str, name: str) -> str | None:
         """What a line tells of one speaker, from their own view; None where it is somebody else's."""
         text = bare(line)
+        if self._other(text, name) is not None:
+            return None
         own = Voice(text, name).own
-        return own if own != text or (not name and self._other(text, name) is None) else None
+        return own if own != text or not name else None
 
     def _other(self, text: str, name: str) -> str | None:
         """The name of whose line it is, where that is somebody else."""

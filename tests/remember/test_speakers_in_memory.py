@@ -303,7 +303,7 @@ def test_a_conversations_lines_name_who_speaks() -> None:
         turn("hi", "x" * 500),
     ]
     lines = [who for who, _ in conversation(turns, MemoryConfig())]
-    assert lines[:4] == ["user", "Ann", "somebody named Assistant", "Ann assistant ok"]
+    assert lines[:4] == ["user", "Ann", "somebody named Assistant", "Ann assistant ok #a8f8"]
     assert len(lines[4]) == 60
 
 

@@ -40,6 +40,25 @@ def fact(text: str, name: str = "", role: Any = "memory") -> MemoryRecord:
     return MemoryRecord(id=f"{name}:{text}", role=role, text=text, user_id="u", metadata={"name": name} if name else {})
 
 
+@pytest.mark.parametrize("other", ["Ann*", "(Ann)", "Ann\u200b"])
+@pytest.mark.parametrize("way", ["forget", "request", "erase"])
+def test_names_that_look_alike(client: MemoryClient, other: str, way: str) -> None:
+    """What one says, forgets and has erased is nothing of the other's, whoever is first."""
+    home = "I live in Lyon."
+    client.add([HumanMessage(home, name="Ann"), HumanMessage(home, name=other)], user_id="u", thread_id="t")
+    client.archive("t", user_id="u")
+    lines = [Voice(home, "Ann").shown, Voice(home, other).shown]
+    assert lines == archived(client)[:2]
+    for gone, name in ((0, "Ann"), (1, other)):
+        if way == "forget":
+            client.forget(known(client, name).id, user_id="u")
+        elif way == "erase":
+            client.erase(id=known(client, name).id, user_id="u")
+        else:
+            client.add([HumanMessage("Please forget that I live in Lyon.", name=name)], user_id="u", thread_id="o")
+        assert [line for line in archived(client) if line in lines] == lines[gone + 1 :]
+
+
 def archived(client: MemoryClient) -> list[str]:
     """The lines of all archives."""
     return [line for each in client.list(user_id="u", role="archive") for line in each.text.splitlines()]
