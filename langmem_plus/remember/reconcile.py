@@ -17,14 +17,16 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from langmem_plus.records import Decision, Fact, MemoryRecord, MemoryReport, Scope
 from langmem_plus.remember.answer import Answer
 from langmem_plus.remember.ask_owner import aonce, ask, can_ask, once
-from langmem_plus.remember.decide import is_request
+from langmem_plus.remember.decide import FORGET, is_request
 from langmem_plus.remember.draft import Draft
 from langmem_plus.remember.enact import Decided, describe, enact_steps
+from langmem_plus.remember.forgetting import concerns
 from langmem_plus.remember.late import answer_late_steps
 from langmem_plus.remember.review import REJECTED, WAITS
 from langmem_plus.remember.steps import Claim, Release, Steps, arun_steps, run_steps
 from langmem_plus.remember.weigh import weigh_steps
 from langmem_plus.services import Services, Update, stage
+from langmem_plus.speakers import name_of
 from langmem_plus.state import MemoryState
 from langmem_plus.telemetry import audit
 
@@ -41,6 +43,7 @@ class Reconciliation:
     decisions: list[Decision] = field(default_factory=list)
     report: MemoryReport = field(default_factory=MemoryReport)
     waiting: list[Decision] = field(default_factory=list)  # for the owner, or rejected
+    refused: set[str] = field(default_factory=set)  # the keys of the requests to forget of which something is
 
 
 def reconcile_steps(
@@ -109,13 +112,34 @@ def carry_out_steps(
         _audit(scope, done.decisions)
     events = Counter[str](decision.event for decision in done.decisions if decision.fact or decision.target)
     done.report.counts = {name: events[event] for event, name in _COUNTED.items()}
-    left = Counter(verdict for decision, verdict in done.left if decision.event != "NONE")
-    done.report.counts |= {f"facts_{_LEFT[verdict]}": count for verdict, count in left.items()}
+    stays = Counter(verdict for decision, verdict in done.left if decision.event != "NONE")
+    done.report.counts |= {f"facts_{_LEFT[verdict]}": count for verdict, count in stays.items()}
     done.report.decisions = [
         *map(describe, done.decisions),
         *({**describe(decision), "review": verdict} for decision, verdict in done.left),
     ]
-    return Reconciliation(done.decisions, done.report, [decision for decision, _ in done.left])
+    left = [decision for decision, _ in done.left]
+    return Reconciliation(done.decisions, done.report, left, _find_refused(decided, done.decisions))
+
+
+def _find_refused(decided: Decided, done: Sequence[Decision]) -> set[str]:
+    """The keys of the requests to forget that were held for the owner, and not approved: nothing loses for them what
+    they ask to forget.
+    """
+    carried_out = {decision.target for decision in done}
+    held = [
+        writing.seen[target]
+        for writing in decided.writings
+        for each in writing.waiting
+        for target in each.targets
+        if each.fact is None and target not in carried_out and target in writing.seen
+    ]
+    requests = [fact for fact in decided.facts if is_request(fact)] if held else []
+    return {
+        fact.key
+        for fact in requests
+        if any(concerns(str(fact.metadata[FORGET]), record, name_of(fact)) for record in held)
+    }
 
 
 def _audit(scope: Scope, decisions: Sequence[Decision]) -> None:
@@ -180,29 +204,29 @@ def reconcile_node(services: Services) -> Runnable[MemoryState, Update]:
         claim = state.get("memory_claim") or ""
         return state.get("memory_turns") or [], state.get("memory_facts") or [], claim, state.get("memory_draft")
 
-    def update(result: Reconciliation, decided: Decided | None = None) -> Update:
-        found = {"memory_decisions": result.decisions, "memory_report": result.report}
-        if decided is None:
-            return found
-        # A run that is resumed has lost them, and the summary is made of them.
-        return {**found, "memory_turns": decided.turns, "memory_facts": decided.facts}
+    def update(result: Reconciliation, facts: Sequence[Fact], decided: Decided | None = None) -> Update:
+        # What isn't forgotten yet leaves no summary and no archive.
+        left = [fact for fact in facts if fact.key not in result.refused]
+        found = {"memory_decisions": result.decisions, "memory_report": result.report, "memory_facts": left}
+        # A run that is resumed has lost turns and facts, and the summary is made of them.
+        return found if decided is None else {**found, "memory_turns": decided.turns}
 
     def run(state: MemoryState, config: RunnableConfig) -> Update:
         scope, known = services.find_scope(config), read(state, config)
         if services.is_incognito(config) or not can_ask(services, config):
-            return update(reconcile(services, scope, *known))
+            return update(reconcile(services, scope, *known), known[1])
         store = services.find_store()
         decided = once(lambda: run_steps(decide_steps(services, scope, *known), services, store))
         steps = _answered_steps(services, scope, decided, ask(scope, decided), known[0], known[2])
-        return update(run_steps(steps, services, store), decided)
+        return update(run_steps(steps, services, store), decided.facts, decided)
 
     async def arun(state: MemoryState, config: RunnableConfig) -> Update:
         scope, known = services.find_scope(config), read(state, config)
         if services.is_incognito(config) or not can_ask(services, config):
-            return update(await areconcile(services, scope, *known))
+            return update(await areconcile(services, scope, *known), known[1])
         store = services.find_store()
         decided = await aonce(lambda: arun_steps(decide_steps(services, scope, *known), services, store))
         steps = _answered_steps(services, scope, decided, ask(scope, decided), known[0], known[2])
-        return update(await arun_steps(steps, services, store), decided)
+        return update(await arun_steps(steps, services, store), decided.facts, decided)
 
     return stage("reconcile", services, run, arun, fallback={"memory_decisions": []})

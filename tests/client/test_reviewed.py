@@ -241,3 +241,22 @@ def test_whoever_reviews_deletions_is_asked_about_what_waits_too():
         for each in (fact, request):
             client.approve(each.id, user_id="ann")
         assert facts(client) == []
+
+
+@pytest.mark.parametrize("answer", ["approve", "reject"])
+def test_an_archive_and_a_summary_lose_what_is_asked_to_be_forgotten_once_that_is_approved(answer):
+    """While the request waits, and where it was rejected, they tell it."""
+    config = CONFIG.replace(summarize=True, summary_refresh_turns=1)
+    with MemoryClient(InMemoryStore(), config=config, review=lambda made, target: made.event == "DELETE") as client:
+        client.add(NUMBER, user_id="ann", thread_id="t")
+        client.archive("t", user_id="ann")
+
+        def told() -> list[bool]:
+            return [
+                "0199" in each.text for role in ("archive", "summary") for each in client.list(user_id="ann", role=role)
+            ]
+
+        client.add(ASKED, user_id="ann", thread_id="u")
+        assert told() == [True, True]
+        getattr(client, answer)(one(client).id, user_id="ann")
+        assert any(told()) == (answer == "reject")
