@@ -23,6 +23,7 @@ from langmem_plus.cli.options import (
     UntilOption,
     UserOption,
     check_model,
+    check_query,
     file_parts,
     open_client,
     open_reader,
@@ -151,6 +152,7 @@ def search(
     as_json: JsonOption = False,
 ) -> None:
     """Find memories, best first, with the score of each stage."""
+    check_query(query)
     with open_reader(path, read_config(config), Scope(user, space), as_json) as client:
         wanted = read_conditions(role, tag, since, until)
         hits = client.search(query, user_id=user, space=space, thread_id=thread, k=k, filter=wanted)

@@ -10,7 +10,15 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from langmem_plus.cli.options import MOST, ConfigOption, JsonOption, PathOption, read_config, read_folder
+from langmem_plus.cli.options import (
+    MOST,
+    ConfigOption,
+    JsonOption,
+    PathOption,
+    check_query,
+    read_config,
+    read_folder,
+)
 from langmem_plus.cli.output import console, errors, hit_json, one_line, print_json, warn
 from langmem_plus.documents import DocumentIndex, IndexedDocument, SyncReport
 from langmem_plus.records import MemoryHit, format_time, parse_epoch
@@ -29,6 +37,8 @@ def documents(
     as_json: JsonOption = False,
 ) -> None:
     """Bring the index of a folder of documents up to date; list them, or find what answers a question, and where."""
+    if query is not None:
+        check_query(query)
     settings = read_config(config)
     if path is not None:
         settings = settings.replace(memory_path=path)

@@ -104,11 +104,20 @@ def open_reader(path: Path | None, config: MemoryConfig, scope: Scope, as_json: 
         return MemoryClient(folder, config=config)
     if as_json:
         print_json([])
-    what = "isn't a folder" if folder.exists() else "doesn't exist"
+    what = f"{str(folder)!r} is a file, no folder" if folder.exists() else f"the folder {str(folder)!r} doesn't exist"
     raise NotFoundError(
-        f"there is no memory of {scope.user_id!r}: the folder {str(folder)!r} {what}. Name another with --path, "
-        "or add something first."
+        f"there is no memory of {scope.user_id!r}: {what}. Name another with --path, or add something first."
     )
+
+
+def check_query(query: str) -> None:
+    """Whether something is asked.
+
+    Raises:
+        typer.BadParameter: it is empty.
+    """
+    if not query.strip():
+        raise typer.BadParameter("the question is empty: say what to look for.", param_hint="QUERY")
 
 
 def file_parts(folder: Path, config: MemoryConfig) -> list[Part]:

@@ -21,6 +21,7 @@ from langmem_plus.cli.options import (
 )
 from langmem_plus.cli.output import console, errors, one_line, print_json, record_sheet, record_table, warn
 from langmem_plus.erasure import EraseReceipt
+from langmem_plus.errors import ImportFileError, NotFoundError
 from langmem_plus.records import MemoryRecord, Scope
 
 IdArgument = Annotated[str, typer.Argument(metavar="ID", help="The record's id, or the beginning of it.")]
@@ -112,7 +113,11 @@ def export(
     as_json: JsonOption = False,
 ) -> None:
     """Write all of a user's memory, of all spaces, into one archive of Markdown files."""
-    with open_reader(path, read_config(config), Scope(user), as_json) as client:
+    scope = Scope(user)
+    with open_reader(path, read_config(config), scope, as_json) as client:
+        # One of whom all is forgotten has a namespace, too: what can be brought back is exported.
+        if not client.store.list_namespaces(prefix=scope.namespace[:2], limit=1):
+            raise NotFoundError(f"there is no memory of {user!r}: nothing was exported.")
         report = client.export_user(file, user_id=user)
     if as_json:
         print_json(report.model_dump(mode="json"))
@@ -132,7 +137,11 @@ def restore(
     as_json: JsonOption = False,
 ) -> None:
     """Take in an archive of a user's memory, once all of it is checked; what is here and newer stays."""
-    with open_client(path, read_config(config)) as client:
+    settings = read_config(config)
+    if not file.is_file():  # before a memory is made for it
+        what = "is a folder, no archive" if file.is_dir() else "doesn't exist: there is no such file"
+        raise ImportFileError(f"the archive {str(file)!r} {what}.")
+    with open_client(path, settings) as client:
         report = client.import_user(file, user_id=user)
     if as_json:
         print_json(report.model_dump(mode="json"))

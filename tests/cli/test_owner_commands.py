@@ -104,6 +104,16 @@ def test_export_and_restore(run, tmp_path):
     assert "alice" in err
 
 
+def test_what_is_not_there_is_neither_exported_nor_restored(run, tmp_path):
+    """A user without a memory, and an archive without a file: both are told, and nothing is made."""
+    code, _, err = run("export", "bob.zip", "-u", "bob")
+    assert (code, "no memory of 'bob'" in err) == (1, True)
+    for name, what in {"nofile.zip": "no such file", str(tmp_path): "is a folder"}.items():
+        code, _, err = run("restore", name, "--path", "other")
+        assert (code, what in " ".join(err.split())) == (4, True)
+    assert not {"bob.zip", "other"} & {path.name for path in tmp_path.iterdir()}
+
+
 def test_undelete_and_archive(run):
     """What was forgotten comes back; a conversation is archived, and one that says nothing isn't."""
     id = facts(run)["I live in Lyon."]["id"]

@@ -216,6 +216,8 @@ def restore(layout: Layout, rooms: Rooms, prefix: Namespace, source: Path, *, du
 def _opened(source: Path) -> zipfile.ZipFile:
     try:
         return zipfile.ZipFile(source)
+    except FileNotFoundError as error:
+        raise ImportFileError(f"the archive {str(source)!r} doesn't exist: there is no such file.") from error
     except (zipfile.BadZipFile, OSError, ValueError) as error:
         raise ImportFileError(f"{str(source)!r} is no archive of a memory ({error}).") from error
 
