@@ -111,7 +111,7 @@ def approve_steps(
 
     Raises:
         NotFoundError: there is no such record.
-        ConflictError: it was rejected, or what it would retire has changed; the message says what to do.
+        ConflictError: it was rejected, says nothing, or what it would retire has changed; the message says what to do.
     """
     namespace, key = yield from _find(scope, id, everywhere=everywhere)
     case = yield from open_case(services, namespace, key)
@@ -141,9 +141,10 @@ def reject_steps(
 
 def finish_steps(services: Services, namespace: Namespace, records: Sequence[MemoryRecord]) -> Steps[int]:
     """Bring what a person approved by hand to its end: what it replaces is retired; what was changed since, stays.
-    Gives how many of the records these were.
+    Gives how many of the records these were. What says nothing by now replaces nothing.
     """
-    by_hand = (record for record in records if record.status == "active" and review_of(record) is not None)
+    active = (record for record in records if record.status == "active" and record.text.strip())
+    by_hand = (record for record in active if review_of(record) is not None)
     found = list({record.id: record for record in by_hand}.values())
     for record in found:
         case = yield from open_case(services, namespace, record.id)

@@ -82,6 +82,10 @@ class Case:
         record, self.changed = self._now(current), False
         if record.status != "pending" and not (record.status == "active" and review_of(record) is not None):
             return _answered(record), []
+        if not record.text.strip():
+            raise ConflictError(
+                f"memory {record.id} says nothing, so it can't be approved: reject it, or write what holds."
+            )
         kept = _objections(record, current, {record.id, *self.twins})
         if kept and not beside:
             raise ConflictError(_explain(record, kept, current))
