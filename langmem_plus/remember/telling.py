@@ -98,9 +98,12 @@ class _Line:
 
     @classmethod
     def read(cls, line: str) -> list[_Line]:
-        """A line of an archive, without its mark; with it, too, because people may be called like a mark."""
-        plain = _UNTIL.sub("", line.strip())
-        return [cls.of(text) for text in unique([unmarked(plain), plain])]
+        """A line of an archive, without its mark, and without the day at its end; with them, too, because people may be
+        called like a mark, and end what they say like that.
+        """
+        said = line.strip()
+        plain = [_UNTIL.sub("", said), said]
+        return [cls.of(text) for text in unique([*map(unmarked, plain), *plain])]
 
     def says(self, other: _Line) -> bool:
         """Whether it says another line word for word, of the same one; few words are only found as a whole."""

@@ -34,6 +34,10 @@ def record(text: str, id: str = "x", **fields: Any) -> MemoryRecord:
         ("Я живу в Лионе.", "Я живу в Лионе", True),
         ("我住在里昂。", "我住在里昂", True),
         ("I live in Paris (until 2026-05-01)", "I live in Paris.", True),
+        ("I live in Paris (until 2026-05-01)", "I live in Paris (until 2026-05-01)", True),
+        ("I live in Paris (until 2026-05-01) (until 2026-06-01)", "I live in Paris (until 2026-05-01)", True),
+        ("I sing (until 2026-05-01)", "I sing (until 2026-05-01).", True),
+        ("I live in Paris", "I live in Paris (until 2026-05-01)", False),
         ("They had a chat.", "I am allergic to penicillin.", False),
     ],
 )
