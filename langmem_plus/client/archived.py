@@ -87,7 +87,8 @@ class ArchiveCalls:
             How many records are back: the messages, and the summary where there was one; 0 where nothing was cleared.
 
         Raises:
-            NotFoundError: there is no such conversation, or it was cleared too long ago.
+            NotFoundError: there is no such conversation, it was cleared too long ago, or ``turn_ttl_days`` are over for
+                all that was cleared.
         """
         return len(self._take(restore_steps(self._services, Scope(user_id, space), thread_id)))
 

@@ -43,8 +43,8 @@ def undelete_steps(services: Services, scope: Scope, id: str) -> Steps[MemoryRec
     says the same as the deleted one, which is given then. The archives of its conversations tell a fact again.
 
     Raises:
-        NotFoundError: there is no such record, it was replaced, waits for approval, tells nothing but what is forgotten
-            or was deleted too long ago.
+        NotFoundError: there is no such record, it was replaced, waits for approval, tells nothing but what is
+            forgotten, was deleted too long ago, or its time is over.
         ConflictError: another fact is in force in its place, or one that says the same was forgotten later.
     """
     namespace, key = yield from find(scope, id)
@@ -151,6 +151,10 @@ def _restored(services: Services, record: MemoryRecord) -> MemoryRecord:
             f"{record.id} was deleted at {record.updated_at:%Y-%m-%d %H:%M} UTC; a record can be brought back for "
             f"{hours:g} hours (tombstone_hours)."
         )
+    if record.has_ended(now):
+        raise NotFoundError(
+            f"{record.id} can't be brought back: its time was over at {record.expires_at:%Y-%m-%d %H:%M} UTC."
+        )
     return record.model_copy(
         update={
             "status": "active" if review_of(record) is None else "pending",  # what was turned down waits again
@@ -179,22 +183,24 @@ def _withheld(namespace: Namespace, record: MemoryRecord) -> Steps[list[str]]:
 
 
 def restore_steps(services: Services, scope: Scope, thread_id: str) -> Steps[list[MemoryRecord]]:
-    """Bring back what was cleared of a conversation, within ``tombstone_hours``; gives the records, none where nothing
-    of it was cleared.
+    """Bring back what was cleared of a conversation, within ``tombstone_hours``, and whose time isn't over; gives the
+    records, none where nothing of it was cleared.
 
     Raises:
-        NotFoundError: there is no such conversation, or it was cleared too long ago.
+        NotFoundError: there is no such conversation, it was cleared too long ago, or the time of all of it is over.
     """
     thread_id, namespace = read_id("thread_id", thread_id), scope.namespace
     gone: list[MemoryRecord] = []
     for role in (*TURN_ROLES, "summary", "archive"):
         gone += yield from list_records(namespace, {"role": role, "thread_id": thread_id, "status": "deleted"})
     restored: list[MemoryRecord] = []
-    limit = services.clock() - dt.timedelta(hours=services.config.tombstone_hours)
+    now = services.clock()
+    limit = now - dt.timedelta(hours=services.config.tombstone_hours)
 
     def change(current: dict[str, MemoryRecord]) -> list[PutOp]:
         cleared = [each for each in current.values() if each.metadata.get("reason") == CLEARED]
-        recent = [each for each in cleared if each.status == "deleted" and each.updated_at >= limit]
+        lasting = [each for each in cleared if each.status == "deleted" and not each.has_ended(now)]
+        recent = [each for each in lasting if each.updated_at >= limit]
         restored[:] = [_restored(services, each) for each in recent]
         return [put(namespace, each) for each in restored]
 
@@ -208,7 +214,12 @@ def restore_steps(services: Services, scope: Scope, thread_id: str) -> Steps[lis
 def _check_restorable(services: Services, scope: Scope, thread_id: str, gone: Sequence[MemoryRecord]) -> Steps[None]:
     """Say why nothing of a conversation came back, unless nothing of it was cleared."""
     yield from check_thread(scope, thread_id)
-    times = [each.updated_at for each in gone if each.metadata.get("reason") == CLEARED]
+    cleared = [each for each in gone if each.metadata.get("reason") == CLEARED]
+    times = [each.updated_at for each in cleared if not each.has_ended(services.clock())]
+    if cleared and not times:
+        raise NotFoundError(
+            f"what was said in the conversation {shown(thread_id)} can't be brought back: its time is over."
+        )
     if times:
         raise NotFoundError(
             f"the conversation {shown(thread_id)} was cleared at {max(times):%Y-%m-%d %H:%M} UTC; what was said in it "

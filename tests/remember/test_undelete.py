@@ -104,6 +104,24 @@ def test_what_was_replaced_or_never_was(client: MemoryClient) -> None:
         client.undelete("foreign", user_id="ann")
 
 
+def test_what_has_ended_meanwhile_does_not_come_back(clock: Clock) -> None:
+    """Nor is it counted; where nothing else was cleared, the error says so."""
+    config = MemoryConfig(embeddings="none", background=False, turn_ttl_days=2, tombstone_hours=99, summarize=False)
+    with MemoryClient(InMemoryStore(), config=config, clock=clock) as client:
+        (old,) = client.add("We sold the boat.", user_id="ann", thread_id="t")
+        clock.now += dt.timedelta(days=1)
+        client.add("I like green tea.", user_id="ann", thread_id="t")
+        client.clear_conversation("t", user_id="ann")
+        clock.now += dt.timedelta(days=1)
+        with pytest.raises(NotFoundError, match="its time was over at 2026-05-03 12:00 UTC"):
+            client.undelete(old.id, user_id="ann")
+        assert client.restore_conversation("t", user_id="ann") == 1
+        client.clear_conversation("t", user_id="ann")
+        clock.now += dt.timedelta(days=1)
+        with pytest.raises(NotFoundError, match="its time is over"):
+            client.restore_conversation("t", user_id="ann")
+
+
 def test_a_cleared_conversation_comes_back(client: MemoryClient, clock: Clock) -> None:
     """What was forgotten in it before stays forgotten; too late, nothing comes back."""
     turn = client.list(user_id="ann", role="user")[0]
