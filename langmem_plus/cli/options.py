@@ -12,6 +12,7 @@ from langmem_plus.client import MemoryClient
 from langmem_plus.config import USER_VARIABLE, MemoryConfig
 from langmem_plus.errors import NotFoundError
 from langmem_plus.providers import Part
+from langmem_plus.providers.known import check_chat_model
 from langmem_plus.providers.lazy import build_chat_model
 from langmem_plus.records import Scope
 from langmem_plus.store import MarkdownStore
@@ -71,6 +72,7 @@ def check_model(config: MemoryConfig) -> MemoryConfig:
         ConfigError: its provider, its package or its key is missing.
     """
     if config.model and config.model.strip().lower() not in ("", "none"):
+        check_chat_model(config.model.strip(), config.base_url)
         build_chat_model(config.model.strip(), config.base_url)
     return config
 

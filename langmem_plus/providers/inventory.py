@@ -12,6 +12,7 @@ from langmem_plus import tokens
 from langmem_plus.config import MemoryConfig
 from langmem_plus.errors import ConfigError
 from langmem_plus.providers.embeddings import INSTALL_LOCAL, WORDS_ALONE, NamedEmbeddings, find_local, make_embeddings
+from langmem_plus.providers.known import check_chat_model
 from langmem_plus.providers.lazy import build_chat_model
 from langmem_plus.providers.minilm import LocalEmbeddings
 from langmem_plus.providers.onnx_runtime import missing_packages
@@ -147,6 +148,7 @@ def chat_model_part(config: MemoryConfig) -> Part:
     if config.model is None or config.model.strip().lower() in ("", "none"):
         return Part(name, "rules", detail="no model is configured; set model to use one")
     try:
+        check_chat_model(config.model.strip(), config.base_url)
         build_chat_model(config.model.strip(), config.base_url)
     except ConfigError as error:
         return Part(name, "none", "missing", str(error), "Mend the setting, or leave the model out.")

@@ -25,6 +25,7 @@ PACKAGES = {
         )
     },
 }
+_EXAMPLES = "openai:gpt-5-mini, anthropic:claude-sonnet-4-5 or ollama:llama3."
 # How names begin that tell their provider by themselves.
 _BEGINNINGS = {
     **dict.fromkeys(("gpt-", "o1", "o3", "chatgpt", "text-davinci"), "openai"),
@@ -56,7 +57,7 @@ def check_chat_model(spec: str, base_url: str | None = None) -> None:
         try:
             build_chat_model(spec, base_url)
         except ConfigError as error:
-            raise ConfigError(f"model={spec!r} tells no provider: {_remedy(spec)}") from error
+            raise ConfigError(f"model={spec!r} {_remedy(spec)}") from error
     elif find_spec(PACKAGES[provider]) is None:
         if PACKAGES[provider] == "langchain_openai":
             raise MissingExtraError(f"model={spec!r}", "openai")
@@ -66,10 +67,14 @@ def check_chat_model(spec: str, base_url: str | None = None) -> None:
 
 def _remedy(spec: str) -> str:
     provider, mark, name = re.split(r"([:/]|$)", spec, maxsplit=1)
-    near = difflib.get_close_matches(provider.lower(), PACKAGES, 1) if mark and name else []
-    if near:
-        return f"did you mean {near[0]}:{name}?"
-    return "write provider:model, such as openai:gpt-5-mini, anthropic:claude-sonnet-4-5 or ollama:llama3."
+    if not (provider and mark and name):
+        return "tells no provider: write provider:model, such as " + _EXAMPLES
+    near = difflib.get_close_matches(provider.lower(), PACKAGES, 1)
+    guess = f"; did you mean {near[0]}:{name}?" if near else "."
+    return (
+        f"names the provider {provider!r}, which LangChain doesn't know{guess} Write provider:model, such as "
+        f"{_EXAMPLES} Known are {', '.join(sorted(PACKAGES))}."
+    )
 
 
 def find_provider(spec: str, base_url: str | None = None) -> str | None:
