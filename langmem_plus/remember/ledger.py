@@ -49,6 +49,10 @@ class Ledger:
         """The active records that this run adds."""
         return [record for record in self.active(self._changed) if record.source_ids[:1] and self._is_new(record)]
 
+    def replaced(self) -> list[MemoryRecord]:
+        """The records that this run replaces."""
+        return [self._records[each] for each in self._changed if self._records[each].status == "superseded"]
+
     def _is_new(self, record: MemoryRecord) -> bool:
         return record.created_at == self._now and record.source_ids[0] in self._turns
 

@@ -64,7 +64,7 @@ def decide_turn(
     if services.model is None or not rest:
         for fact in rest:
             known = ledger.active([*ids, *(record.id for record in ledger.added())])
-            decisions = decide_by_rules([fact], known)
+            decisions = [*decide_by_rules([fact], known), *_forget_replaced(fact, ledger, services)]
             verdict.decisions += decisions
             _apply(ledger, decisions)
         _apply(ledger, repeats)
@@ -72,6 +72,7 @@ def decide_turn(
     open_facts = []
     for fact in rest:
         decisions = decide_forgetting(fact, ledger.active(ids)) if is_request(fact) else []
+        decisions += _forget_replaced(fact, ledger, services)
         if any(decision.event == "DELETE" for decision in decisions):
             verdict.decisions += decisions
             _apply(ledger, decisions)
@@ -85,6 +86,13 @@ def decide_turn(
         asked = decide_by_proposal(open_facts, proposal, ledger.active(shown), others)
     _apply(ledger, [*asked.decisions, *repeats])
     return Verdict([*verdict.decisions, *asked.decisions, *repeats], asked.warnings)
+
+
+def _forget_replaced(fact: Fact, ledger: Ledger, services: Services) -> list[Decision]:
+    """What a request to forget means of what this run replaces: where that waits for the owner, it stays in force."""
+    known = ledger.replaced() if is_request(fact) and services.review is not None else []
+    found = (decision for record in known for decision in decide_forgetting(fact, [record]))
+    return [decision for decision in found if decision.event == "DELETE"]
 
 
 def _ask(facts: Sequence[Fact], known: Sequence[MemoryRecord], services: Services) -> Steps[Verdict]:

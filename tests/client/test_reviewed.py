@@ -276,3 +276,21 @@ def test_an_archive_and_a_summary_lose_what_is_asked_to_be_forgotten_once_that_i
         assert told() == [True, True]
         getattr(client, answer)(one(client).id, user_id="ann")
         assert any(told()) == (answer == "reject")
+
+
+@pytest.mark.parametrize("asked", [ASKED, "Please forget that my phone number is 555 0199."])
+@pytest.mark.parametrize("review", ["conflicts", "all"])
+def test_a_request_to_forget_reaches_what_a_change_of_the_same_run_would_replace(asked, review):
+    """The change waits, so it is still in force."""
+    with MemoryClient(InMemoryStore(), config=CONFIG.replace(review=review)) as client:
+        client.add(NUMBER, user_id="ann", thread_id="t")
+        for each in client.pending(user_id="ann"):
+            client.approve(each.id, user_id="ann")
+        said = [HumanMessage(f"My phone number is 555 01{end}.") for end in (88, 77)] + [HumanMessage(asked)]
+        client.add(said, user_id="ann", thread_id="t")
+        requests = [each for each in client.pending(user_id="ann") if each.metadata[REVIEW]["event"] == "DELETE"]
+        assert len(requests) == (review == "all")
+        for each in requests:
+            client.approve(each.id, user_id="ann")
+        assert facts(client) == []
+        assert len(client.pending(user_id="ann")) == (0 if asked == ASKED else 2)
