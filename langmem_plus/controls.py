@@ -6,7 +6,7 @@ Forgetting and clearing are soft: tombstones stay, and nothing recalls them. Era
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +19,7 @@ from langmem_plus.labels import read_id
 from langmem_plus.records import TURN_ROLES, MemoryRecord, Scope
 from langmem_plus.remember.archive import archive_steps
 from langmem_plus.remember.archive_material import owed, waits
+from langmem_plus.remember.archive_words import find_said, sharing
 from langmem_plus.remember.beside import is_beside, is_of
 from langmem_plus.remember.fact_records import retire
 from langmem_plus.remember.find import find, find_key, not_found
@@ -31,7 +32,7 @@ from langmem_plus.remember.steps import Steps, get_records, list_records, put
 from langmem_plus.remember.tombstones import CLEARED, EMPTIED, as_deleted, is_set_aside, list_returning, may_return
 from langmem_plus.remember.traces import Traces, says_it
 from langmem_plus.remember.undelete import witnesses_of
-from langmem_plus.remember.whose import Speakers, find_speakers
+from langmem_plus.remember.whose import Speakers
 from langmem_plus.services import Services
 from langmem_plus.shown import shown
 from langmem_plus.speakers import Voice
@@ -97,7 +98,8 @@ def forget_steps(
         raise NotFoundError(f"{shown(id)} isn't a record of this package: delete it with the program that put it.")
     witnesses = (yield from witnesses_of(namespace, record)) if record.role == "memory" else []
     told = yield from list_returning(namespace, "summary", "archive")
-    speakers = (yield from find_speakers(namespace)) if told else Speakers()
+    said = (yield from find_said(namespace)) if told else []
+    speakers = Speakers(said)
     left = record
 
     def change(current: dict[str, MemoryRecord]) -> list[PutOp]:
@@ -112,7 +114,9 @@ def forget_steps(
         changed = [left, *withheld(current, witnesses).values()]
         for each in (current.get(each.id) for each in told if each.id != key):
             if each is not None and may_return(each):
-                changed += [] if (kept := _untold(each, found, speakers, now)) is each else [as_deleted(kept, each)]
+                shares = sharing(each, [found], said, witnesses)
+                kept = _untold(each, found, speakers, now, shares)
+                changed += [] if kept is each else [as_deleted(kept, each)]
         return [put(namespace, each) for each in changed]
 
     yield from rewrite(namespace, [key, *witnesses, *(each.id for each in told)], change)
@@ -120,11 +124,13 @@ def forget_steps(
     return left
 
 
-def _untold(record: MemoryRecord, gone: MemoryRecord, speakers: Speakers, now: dt.datetime) -> MemoryRecord:
+def _untold(
+    record: MemoryRecord, gone: MemoryRecord, speakers: Speakers, now: dt.datetime, shares: Callable[[str], bool]
+) -> MemoryRecord:
     """A summary or an archive without what is forgotten; its tombstone where nothing is left."""
     said = Voice.of(gone)
     if record.role == "archive":
-        return without_statement(record, lambda line: speakers.tells(line, said, _says), now)
+        return without_statement(record, lambda line: speakers.tells(line, said, _says), now, shares=shares)
     points = read_points(record)
     beside = [point for point in points if is_beside(point) and is_of(point, gone)]
     kept = [point for point in points if point not in beside and not speakers.tells(point, said, says_it)]

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from langgraph.store.base import PutOp
 
 from langmem_plus.records import Decision, MemoryRecord, Scope
+from langmem_plus.remember.archive_words import find_said, sharing
 from langmem_plus.remember.fact_records import retire
 from langmem_plus.remember.forgetting import says
 from langmem_plus.remember.gist import without_statement
@@ -15,7 +16,7 @@ from langmem_plus.remember.points import amend, read_points, write_points
 from langmem_plus.remember.rewrite import rewrite
 from langmem_plus.remember.steps import Steps, put
 from langmem_plus.remember.tombstones import EMPTIED, as_deleted, list_returning, may_return
-from langmem_plus.remember.whose import Speakers, find_speakers
+from langmem_plus.remember.whose import Speakers
 from langmem_plus.services import Services
 from langmem_plus.speakers import Voice
 
@@ -34,15 +35,32 @@ def requested(requests: Sequence[Voice], speakers: Speakers | None = None) -> Ca
     return tells
 
 
-def amend_archives(services: Services, scope: Scope, requests: Sequence[Voice]) -> Steps[None]:
-    """Take out of every archive of the namespace what somebody asked to forget, and nothing else."""
+def amend_archives(
+    services: Services, scope: Scope, requests: Sequence[Voice], decisions: Sequence[Decision], asking: Sequence[str]
+) -> Steps[None]:
+    """Take out of every archive of the namespace what somebody asked to forget, and nothing else.
+
+    Args:
+        services: the clock.
+        scope: whose memory.
+        requests: what was asked to be forgotten, and by whom.
+        decisions: what was decided; what it forgets leaves the archives of its conversations in whatever words.
+        asking: the ids of the turns that ask.
+    """
     archives = yield from list_returning(scope.namespace, "archive")
-    tells = requested(requests, (yield from find_speakers(scope.namespace)) if archives else Speakers())
+    said = (yield from find_said(scope.namespace)) if archives else []
+    tells = requested(requests, Speakers(said))
+    targets = {decision.target for decision in decisions if decision.event == "DELETE"}
+    gone = [record for record in said if record.id in targets and record.status == "deleted"]
 
     def change(current: dict[str, MemoryRecord]) -> list[PutOp]:
-        now = services.clock()
-        found = [(each, without_statement(each, tells, now)) for each in current.values() if may_return(each)]
-        return [put(scope.namespace, as_deleted(left, each)) for each, left in found if left is not each]
+        now, found = services.clock(), [each for each in current.values() if may_return(each)]
+        left = [without_statement(each, tells, now, shares=sharing(each, gone, said, asking)) for each in found]
+        return [
+            put(scope.namespace, as_deleted(kept, each))
+            for kept, each in zip(left, found, strict=True)
+            if kept is not each
+        ]
 
     if archives:
         yield from rewrite(scope.namespace, [record.id for record in archives], change)

@@ -323,17 +323,24 @@ def parts_left(record: MemoryRecord, left: Gist, says: Callable[[str], bool] = l
     return {**metadata, **left.metadata, **marks_of(without(_lasting(record), says), left)}
 
 
-def without_statement(record: MemoryRecord, says: Callable[[str], bool], now: dt.datetime) -> MemoryRecord:
-    """An archive without what says something that is to be forgotten; the record itself where nothing does, and its
-    tombstone where nothing is left. What a model has still to read of it, it doesn't.
+def without_statement(
+    record: MemoryRecord, says: Callable[[str], bool], now: dt.datetime, *, shares: Callable[[str], bool] | None = None
+) -> MemoryRecord:
+    """An archive without what says something that is to be forgotten, or shares a word of its own with it; the record
+    itself where nothing does, and its tombstone where nothing is left. What a model has still to read of it, it
+    doesn't.
     """
     before = read_gist(record)
-    left = without(before, says)
+    goes = says if shares is None else lambda line: says(line) or shares(line)
+    left = without(before, goes)
+    if shares is not None:
+        topics, names = (tuple(each for each in terms if not shares(each)) for terms in (left.topics, left.names))
+        left = replace(left, topics=topics, names=names)
     if left == before and UNREAD not in record.metadata:
         return record
     if not left:
         return retire(record, now, EMPTIED)
     changed = {} if left == before else {"text": left.text, "tags": tags_of(left)}
-    metadata = parts_left(record, left, says) if changed else record.metadata
+    metadata = parts_left(record, left, goes) if changed else record.metadata
     metadata = {name: value for name, value in metadata.items() if name != UNREAD}
     return record.model_copy(update={**changed, "metadata": metadata, "updated_at": now})

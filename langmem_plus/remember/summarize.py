@@ -130,7 +130,8 @@ def summarize_steps(services: Services, scope: Scope, work: Work) -> Steps[Memor
     cost no call: a summary that is due with them is made at the next turn that says something.
     """
     if work.requests:
-        yield from amend_archives(services, scope, work.requests)
+        asking = [fact.source_id for fact in work.facts if is_request(fact)]
+        yield from amend_archives(services, scope, work.requests, work.decisions, asking)
     if not services.config.summarize:
         return MemoryReport(counts={"summaries": 0})
     made, warnings = 0, list[str]()

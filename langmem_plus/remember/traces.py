@@ -18,11 +18,11 @@ from typing import Any
 from langmem_plus.config import MemoryConfig
 from langmem_plus.erasure import Erasure
 from langmem_plus.records import FORGOTTEN, TURN_ROLES, MemoryRecord
+from langmem_plus.remember.archive_words import own_words, without_name
 from langmem_plus.remember.beside import bare, has_room
 from langmem_plus.remember.facts import in_order
 from langmem_plus.remember.forgetting import restates, tells
 from langmem_plus.remember.found import without_proposals
-from langmem_plus.remember.function_words import SPACED
 from langmem_plus.remember.gist import UNREAD, parts_left, read_gist, tags_of, unmarked, without
 from langmem_plus.remember.points import extract_points, read_points, write_points
 from langmem_plus.remember.whose import Speakers
@@ -31,16 +31,6 @@ from langmem_plus.text import tokens, words
 
 # A statement of fewer words stands in too many texts that don't speak of it; it is only found as a whole.
 _FEWEST_WORDS = 3
-# Words that everybody says of anything tell nothing of what is erased: those of languages we know, and a few more.
-_MORE = """
-like liked love loved live lived work want wanted need needed got get go going went make made take took use used know
-think say said tell told call called name named favourite favorite prefer enjoy mag liebe wohne lebe arbeite heißt heiße
-möchte brauche gehe mache lieblings aime habite travaille appelle préfère veux nom gusta vivo trabajo llama llamo quiero
-prefiero nombre mi piace abito lavoro chiama voglio preferisco c d j l m n qu s t люблю живу работаю зовут хочу нравится
-мой моя моё мои меня 喜欢 我喜 我的 我们 我住 我在 工作 现在
-"""
-_SAID = frozenset(_MORE.split()).union(*(language.function_words for language in SPACED))
-_EVERYDAY = frozenset(token for word in _SAID for token in tokens(word))
 
 
 def says_it(text: str, statement: str) -> bool:
@@ -239,7 +229,7 @@ class Traces:
         own = self._own_words(turns, alive) if is_near else set[str]()
 
         def shares(line: str) -> bool:
-            return not own.isdisjoint(tokens(self._without_name(unmarked(line))))
+            return not own.isdisjoint(tokens(without_name(unmarked(line), self._names)))
 
         old = read_gist(archive)
 
@@ -265,14 +255,8 @@ class Traces:
         told = (turn for turn in turns if not turn.metadata.get(FORGOTTEN))
         facts = (record for record in alive if record.role == "memory" and record.status == "active")
         gone = (self._by_id[id] for id in self._gone if id in self._by_id)
-        erased = {word for record in gone if record.role in ("memory", *TURN_ROLES) for word in tokens(record.text)}
-        left = {word for record in (*told, *facts) for word in tokens(record.text)}
-        return erased - left - _EVERYDAY
-
-    def _without_name(self, line: str) -> str:
-        """A line without the speaker's name in front of it."""
-        before, colon, rest = line.partition(": ")
-        return rest if colon and before.casefold() in self._names else line
+        erased = (record.text for record in gone if record.role in ("memory", *TURN_ROLES))
+        return own_words(erased, (record.text for record in (*told, *facts)))
 
 
 def _apart_from(ids: Iterable[str], gone: set[str]) -> list[str]:
