@@ -13,7 +13,7 @@ from typing import Any, Literal
 from pydantic import Field, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, SettingsError
 
-from langmem_plus.config_sources import TomlFile, explain, read_toml, tell_limits, tell_unknown
+from langmem_plus.config_sources import TomlFile, explain, read_toml, tell_candidates, tell_limits, tell_unknown
 from langmem_plus.errors import ConfigError
 from langmem_plus.presets import PRESETS
 from langmem_plus.shown import shown
@@ -108,7 +108,9 @@ class MemoryConfig(BaseSettings):
     relevance: Literal["calibrated", "sigmoid", "minmax"] = _knob(
         "recall", "calibrated", "How a raw relevance becomes a number in [0, 1]."
     )
-    relevance_weight: float = _knob("recall", 1.0, "Weight of relevance in the total.", ge=0, le=10)
+    relevance_weight: float = _knob(
+        "recall", 1.0, "Weight of relevance in the total; where all three are 0, it alone counts.", ge=0, le=10
+    )
     recency_weight: float = _knob("recall", 0.01, "Weight of recency in the total.", ge=0, le=10)
     importance_weight: float = _knob("recall", 0.01, "Weight of importance in the total.", ge=0, le=10)
     recency_tau_days: float = _knob("recall", 30.0, "Days after which recency falls to 1/e.", gt=0, le=36_500)
@@ -282,6 +284,7 @@ class MemoryConfig(BaseSettings):
             raise ConfigError(f'{error}: {error.__cause__}. Lists are JSON, such as ["last time"].') from error
         tell_unknown(type(self).model_config["env_prefix"], type(self).model_fields, OTHER_VARIABLES)
         tell_limits(self.hard_limit_tokens, self.threshold_tokens)
+        tell_candidates(self.fetch_k, self.top_k)
 
     @classmethod
     def settings_customise_sources(

@@ -100,6 +100,18 @@ def tell_limits(hard: int | None, threshold: int) -> None:
         )
 
 
+@functools.cache
+def tell_candidates(fetched: int, recalled: int) -> None:
+    """Say once a process that fewer candidates are ranked than should be recalled."""
+    if fetched < recalled:
+        logger.warning(
+            "fetch_k (%s) is below top_k (%s): fewer memories than top_k may be recalled; set fetch_k to %s or more",
+            fetched,
+            recalled,
+            recalled,
+        )
+
+
 def explain(error: ValidationError, known: Collection[str]) -> str:
     """What is wrong with the settings, and what to do, a sentence a setting."""
     lines = []

@@ -254,6 +254,14 @@ class TestEnvironment:
         (told,) = [record.getMessage() for record in caplog.records]
         assert "hard_limit_tokens (61) is below threshold_tokens (62)" in told
 
+    def test_fewer_candidates_than_memories_are_told_once(self, caplog: pytest.LogCaptureFixture) -> None:
+        """It works, but what is asked for can't always be found."""
+        for _ in range(2):
+            MemoryConfig(fetch_k=11, top_k=12)
+            MemoryConfig(fetch_k=12, top_k=12)
+        (told,) = [record.getMessage() for record in caplog.records]
+        assert told.startswith("fetch_k (11) is below top_k (12)")
+
     def test_an_unknown_variable_is_told_once(
         self, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
     ) -> None:
