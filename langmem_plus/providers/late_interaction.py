@@ -9,10 +9,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from langmem_plus.providers.token_bits import ASKED_RARITY, AskedTokens, TextBits, TokenEncoder, similarities
+from langmem_plus.text import STOP_WORDS, words
 
 # A question whose words break into more further pieces than so is in a language that the local model never learnt: what
 # its tokens find near to each other there is spelt alike, no more.
 FOREIGN = 0.3
+# Function words of German, French, Spanish, Italian, Portuguese and Dutch that are no English words.
+_ELSEWHERE = frozenset(
+    """
+    wer wie wo wann warum welche welcher welches welchen wessen ich du er wir ihr mein meine meinen meinem dein
+    deine der das dem ein eine einen einem ist sind habe haben heißt nicht und oder mit für von zu im mir dir uns
+    über qué quién quiénes cómo dónde cuándo cuál cuánto cuántos cuánta cuántas por el los las una unos con mi mis
+    tus soy está estoy tengo tiene del al lo su sus qui que quoi quel quelle quels quelles où quand comment combien
+    pourquoi je tu il elle nous vous mon mes ton tes le la les un une des du est suis ai avec dans sur cette chi che
+    cosa dove quando come quanto quale gli sono ho mio mia della quem onde qual uma eu meu minha com da wat waar
+    wanneer hoe welke ik mijn jij het een van
+    """.split()  # noqa: SIM905 - a list of words reads better than their quotes
+)
+_ENGLISH = STOP_WORDS - _ELSEWHERE
 
 
 def can_read(question: str) -> bool:
@@ -27,10 +41,20 @@ def can_read(question: str) -> bool:
     return 2 * latin > len(letters)
 
 
+def is_foreign(question: str, asked: AskedTokens) -> bool:
+    """Whether a question is in a language that the local model never learnt: its words break into many pieces, or more
+    of them are another language's function words than English ones.
+    """
+    if asked.broken > FOREIGN:
+        return True
+    said = words(question)
+    return sum(word in _ELSEWHERE for word in said) > sum(word in _ENGLISH for word in said)
+
+
 def ask_for_order(encoder: TokenEncoder, question: str) -> AskedTokens | None:
     """A question's tokens, where they tell anything about which texts are near; the model runs where it isn't known."""
     asked = encoder.ask(question) if can_read(question) else None
-    if asked is None or asked.broken > FOREIGN or not (asked.rarity > ASKED_RARITY).any():
+    if asked is None or is_foreign(question, asked) or not (asked.rarity > ASKED_RARITY).any():
         return None
     return asked
 

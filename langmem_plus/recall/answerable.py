@@ -37,6 +37,11 @@ WEIGHTS = {
     "size": -0.79,
 }
 BIAS = -4.15
+# In a language that the model never learnt all texts look alike to it: the nearest sentence says nothing, and words
+# more. Fitted on 20 memories and 56 questions each in German, Spanish and French: 76 % of those about other things are
+# refused (8 % by the weights above), none of those that share a word with their answer, and 25 % of paraphrases.
+WEIGHTS_ABROAD = {**WEIGHTS, "token": 11.8, "sentence": 0.0, "words": 3.9, "own": 0.5}
+BIAS_ABROAD = -4.45
 # What is put into a prompt by itself must be right: 3 to 4 % of the questions that have an answer get none, as does
 # nearly everything that has none. What somebody searches for is looked at: there, only what is hopeless is held back.
 INJECTED, SEARCHED = 0.18, 0.04
@@ -83,7 +88,10 @@ def signs(question: str, candidates: Candidates, compared: Compared, asker: str 
     }
 
 
-def probability(found: dict[str, float]) -> float:
-    """The probability of an answer, in [0, 1], from its `signs`."""
-    logit = BIAS + sum(weight * found[name] for name, weight in WEIGHTS.items())
+def probability(found: dict[str, float], *, abroad: bool = False) -> float:
+    """The probability of an answer, in [0, 1], from its `signs`; ``abroad``, in a language that the model never
+    learnt.
+    """
+    weights, bias = (WEIGHTS_ABROAD, BIAS_ABROAD) if abroad else (WEIGHTS, BIAS)
+    logit = bias + sum(weight * found[name] for name, weight in weights.items())
     return float(1 / (1 + np.exp(-logit)))

@@ -13,7 +13,7 @@ from datetime import datetime
 import numpy as np
 import numpy.typing as npt
 
-from langmem_plus.providers.late_interaction import FOREIGN, can_read
+from langmem_plus.providers.late_interaction import can_read, is_foreign
 from langmem_plus.providers.token_bits import TextBits, TokenEncoder
 from langmem_plus.recall.answerable import probability, signs
 from langmem_plus.recall.asker import own_first
@@ -39,7 +39,8 @@ class Judged:
             that isn't 0.
         row: the weights that were used.
         probability: of an answer among them, in [0, 1]; None without token bits.
-        foreign: whether the local model doesn't know the question's words, so that bits tell the probability alone.
+        foreign: whether the local model doesn't know the question's language, so that bits tell the probability at
+            most, and vectors hardly anything.
         near: which hits are near to the question by their bits; None without.
         sentences: the cosine of each hit's best sentence to the question, NaN where there is none; None without bits.
         asked: the question's vector, which the sentences of ``bits`` are compared with; None without.
@@ -85,12 +86,13 @@ def judge(
     if not hits:
         return Judged(np.zeros(0))
     if encoder is None or not can_read(question):
-        return weigh(question, make_candidates(hits), asked_at, None, asker=asker)
+        judged = weigh(question, make_candidates(hits), asked_at, None, asker=asker)
+        return replace(judged, foreign=encoder is not None)
     bits = find_bits(hits, encoder, limit)
     if all(each is None for each in bits):
         return weigh(question, make_candidates(hits), asked_at, None, asker=asker)
     asked = encoder.ask(question)
-    foreign = asked.broken > FOREIGN
+    foreign = is_foreign(question, asked)
     judged = weigh(question, make_candidates(hits), asked_at, compare(asked, bits), by_vectors=foreign, asker=asker)
     made = {place_of(hit): each for hit, each in zip(hits, bits, strict=True) if hit.bits is None}
     return replace(judged, foreign=foreign, asked=None if foreign else asked.sentence, bits=made)
@@ -120,11 +122,13 @@ def weigh(
         points["own"] = np.where(total == before, 0, total - np.sum(list(points.values()), axis=0))
     best = float(total.max(initial=0.0)) or 1.0
     can_tell = compared is not None and len(compared.weights) > 0
-    sure = probability(signs(question, candidates, compared, asker)) if compared is not None and can_tell else None
+    found_signs = signs(question, candidates, compared, asker) if compared is not None and can_tell else None
+    sure = None if found_signs is None else probability(found_signs, abroad=by_vectors)
     shares = {name: each / best for name, each in points.items()}
-    if compared is None or by_vectors:
+    if compared is None:
         return Judged(total / best, shares, row.name, sure)
-    return Judged(total / best, shares, row.name, sure, near=is_near(compared), sentences=compared.sentences)
+    near, sentences = is_near(compared, abroad=by_vectors), None if by_vectors else compared.sentences
+    return Judged(total / best, shares, row.name, sure, near=near, sentences=sentences)
 
 
 def crowding(total: Floats, sessions: Ints, newest: Ints) -> Floats:

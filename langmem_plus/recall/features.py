@@ -52,6 +52,8 @@ _HELD, _LEAST_HELD = 0.85, 0.35
 # From here on a candidate's late interaction, or the cosine of its best sentence, tells that it has to do with what is
 # asked.
 NEAR_TOKENS, NEAR_SENTENCE = 0.3, 0.25
+# The same in a language that the model never learnt, where all texts look alike to it.
+NEAR_TOKENS_ABROAD, NEAR_SENTENCE_ABROAD = 0.36, 0.5
 # BM25's constants.
 K1, B = 0.9, 0.4
 
@@ -210,12 +212,13 @@ def compare(asked: AskedTokens, bits: Sequence[TextBits | None]) -> Compared | N
     return Compared(found, token_weights(asked, found), np.where(held, best, np.nan))
 
 
-def is_near(compared: Compared) -> npt.NDArray[np.bool_]:
+def is_near(compared: Compared, *, abroad: bool = False) -> npt.NDArray[np.bool_]:
     """Which candidates say something near to what is asked, be it in one sentence of many: the others may be left out
-    where no word speaks for them either.
+    where no word speaks for them either. ``abroad``: in a language that the model never learnt.
     """
-    told = compared.tokens @ compared.weights >= NEAR_TOKENS if len(compared.weights) else False
-    near: npt.NDArray[np.bool_] = told | (np.nan_to_num(compared.sentences, nan=-1.0) >= NEAR_SENTENCE)
+    tokens, sentence = (NEAR_TOKENS_ABROAD, NEAR_SENTENCE_ABROAD) if abroad else (NEAR_TOKENS, NEAR_SENTENCE)
+    told = compared.tokens @ compared.weights >= tokens if len(compared.weights) else False
+    near: npt.NDArray[np.bool_] = told | (np.nan_to_num(compared.sentences, nan=-1.0) >= sentence)
     return near
 
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from langmem_plus.config import MemoryConfig
 from langmem_plus.recall.built_in import Judged
 from langmem_plus.recall.overlap import coverage, spoken
+from langmem_plus.recall.readings import read
 from langmem_plus.records import MemoryHit
 from langmem_plus.text import tokens
 
@@ -20,6 +21,11 @@ Floats = npt.NDArray[np.float64]
 # conversations, 5th and 95th percentiles). So tell A = 1 - (1 - c)(1 - b) apart with an area under the curve of 0.999.
 COSINE_OF_NOTHING = 0.25
 COSINE_SPAN = 0.4
+# In a language that the model never learnt every text is that near, and function words count as words: there, a hit
+# must hold so much of what is asked, or be near by its token bits.
+SHARE_ABROAD = 0.2
+# Who asks of oneself is told the best ones all the same: what was said in other words is among them as often as not.
+BEST_ABROAD = 2
 # From so many candidates on, their own cosines tell where those of unrelated texts lie.
 _ENOUGH_COSINES = 8
 # How much a hit's own evidence counts against its place within the search. Half and half leaves the evidence found on
@@ -38,7 +44,7 @@ _LEVEL = 0.5
 
 
 def relevance_of(
-    query: str, hits: Sequence[MemoryHit], config: MemoryConfig, judged: Judged | None = None
+    query: str, hits: Sequence[MemoryHit], config: MemoryConfig, judged: Judged | None = None, *, strict: bool = False
 ) -> tuple[Floats, npt.NDArray[np.bool_]]:
     """Each hit's relevance in [0, 1] without a reranking model, and whether anything speaks for the hit at all.
 
@@ -48,7 +54,8 @@ def relevance_of(
     Its relevance is the mean of two numbers that both fall with its rank: the store's score times the best e of the
     search, and the best e of the hits from it downwards. So a nonsense query stays near 0, however well its best hit
     compares with the others. Where token bits tell how likely an answer is, the best hit has that relevance. That of an
-    archive says how likely it is the conversation that is meant.
+    archive says how likely it is the conversation that is meant. ``strict``: less speaks for a hit in a language that
+    the local model never learnt.
 
     ``minmax``: the store's scores scaled over the candidates. ``sigmoid``: as calibrated, but scores that are logits
     (beyond [-1, 1]) become 1 / (1 + exp(-x)). What a store didn't rank is scored by shared words.
@@ -73,6 +80,9 @@ def relevance_of(
     relevance = _meant(relevance, hits, judged is not None and judged.probability is not None)
     blank = not tokens(query)  # "who am I?": nothing to judge by
     told = judged.near if judged is not None and judged.near is not None else np.zeros(len(hits), bool)
+    if strict and judged is not None and judged.foreign:
+        best = np.argsort(np.argsort(-judged.order, kind="stable")) < (BEST_ABROAD if read(query).first_person else 0)
+        return relevance, (share > SHARE_ABROAD) | logits | blank | told | best
     return relevance, (cosines > COSINE_OF_NOTHING) | (share > 0) | logits | blank | told
 
 

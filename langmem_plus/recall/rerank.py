@@ -228,10 +228,11 @@ def _rank_alone(
     if config.relevance == "calibrated" and config.reranker.lower() != "none":
         judged = _judge(query, hits, now, encoder, config, asker)
     sure = judged.probability if judged is not None else None
-    relevance, supported = relevance_of(query, hits, config, judged)
+    relevance, supported = relevance_of(query, hits, config, judged, strict=least >= INJECTED)
     named = np.array([hit.record.role in asked_for for hit in hits], bool)
     if sure is not None and sure < least and config.score_threshold is None:
-        reason = f"the memory hardly holds an answer: the probability is {sure:.2f}, below {least:g} (score_threshold)"
+        below = f"the probability is {sure:.2f}, below {least:g}, what holds where score_threshold is not set"
+        reason = f"the memory hardly holds an answer: {below}"
         unlikely = [left_out(hit, reason) for hit, wanted in zip(hits, named, strict=True) if not wanted]
         hits = [hit for hit, wanted in zip(hits, named, strict=True) if wanted]
         kept, dropped = rank(hits, np.ones(len(hits)), config, now)

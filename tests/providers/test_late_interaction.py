@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
-from langmem_plus.providers.late_interaction import ask_for_order, can_read, nearness
-from langmem_plus.providers.token_bits import TextBits, TokenEncoder, local_token_encoder
+from langmem_plus.providers.late_interaction import ask_for_order, can_read, is_foreign, nearness
+from langmem_plus.providers.token_bits import AskedTokens, TextBits, TokenEncoder, local_token_encoder
 
 
 def test_the_text_that_holds_the_words_is_nearest(encoder: TokenEncoder) -> None:
@@ -45,3 +47,23 @@ def test_a_language_that_the_model_never_learnt_has_no_order() -> None:
     assert ask_for_order(encoder, "Where does my grandmother live?") is not None
     assert ask_for_order(encoder, "Wo wohnt eigentlich meine Großmutter seit ihrem Umzug?") is None
     assert ask_for_order(encoder, "is it the?") is None  # no word says anything
+
+
+@pytest.mark.parametrize(
+    ("question", "foreign"),
+    [
+        ("Who painted Guernica?", False),
+        ("dog name", False),
+        ("What is my la carte menu?", False),
+        ("Wer hat Guernica gemalt?", True),
+        ("Was ist das?", True),
+        ("¿Quién pintó el Guernica?", True),
+        ("Qui a peint Guernica ?", True),
+        ("Chi ha dipinto Guernica?", True),
+    ],
+)
+def test_function_words_tell_a_foreign_question(question: str, foreign: bool) -> None:
+    """Also where its words don't break into pieces, as names and short words don't."""
+    whole = AskedTokens(np.empty((0, 16), np.float32), np.empty(0, np.float32), np.empty(16, np.float32), broken=0.0)
+    assert is_foreign(question, whole) is foreign
+    assert is_foreign(question, dataclasses.replace(whole, broken=0.5))
