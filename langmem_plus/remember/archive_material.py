@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from langmem_plus.records import FORGOTTEN, TURN_ROLES, MemoryRecord, Scope, archive_key, summary_key
+from langmem_plus.remember.approve import finish_steps
 from langmem_plus.remember.facts import in_order
 from langmem_plus.remember.gist import UNREAD
 from langmem_plus.remember.review import is_turned_down, is_withheld
@@ -62,7 +63,10 @@ def look_up(services: Services, scope: Scope, extra: Sequence[MemoryRecord]) -> 
     if not turns and not again:
         return Material(known, (), ())
     out = kept_out(known)
-    facts = yield from list_records(namespace, {"role": "memory", "thread_id": scope.thread_id, "status": "active"})
+    known_facts = {"role": "memory", "thread_id": scope.thread_id, "status": "active"}
+    facts = yield from list_records(namespace, known_facts)
+    if (yield from finish_steps(services, namespace, facts)):  # what was approved by hand replaces something
+        facts = yield from list_records(namespace, known_facts)
     facts = [fact for fact in facts if fact not in extra and not is_out(fact, out)]
     return Material(known, turns, again, facts, summary if _may_be_told(summary, spoken, out) else None)
 

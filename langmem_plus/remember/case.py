@@ -9,6 +9,7 @@ from langgraph.store.base import PutOp
 
 from langmem_plus.errors import ConflictError, NotFoundError
 from langmem_plus.records import TURN_ROLES, Decision, Fact, MemoryRecord, format_time
+from langmem_plus.remember.archive_words import find_said, sharing
 from langmem_plus.remember.enact import find_replies
 from langmem_plus.remember.fact_records import retire, strengthen
 from langmem_plus.remember.forgetting import find_witnesses, withheld
@@ -33,7 +34,7 @@ from langmem_plus.remember.simhash import near_duplicate, simhash
 from langmem_plus.remember.steps import Namespace, Steps, get_records, put
 from langmem_plus.remember.tombstones import EMPTIED, as_deleted, list_returning, may_return
 from langmem_plus.remember.traces import says_it
-from langmem_plus.remember.whose import Speakers, find_speakers
+from langmem_plus.remember.whose import Speakers
 from langmem_plus.services import Services
 from langmem_plus.shown import shown
 from langmem_plus.speakers import Voice, same_speaker
@@ -54,6 +55,7 @@ class Case:
         witnesses: the ids of the turns through which what is forgotten would come back.
         told: the ids of the namespace's summaries and archives.
         speakers: who speaks in the namespace.
+        said: what was said in it.
         heirs: the ids of what stands in the place of what it would retire, or stood there.
         changed: whether the answer changed something.
         done: what became of the fact then: added, updated, deleted, repeated or rejected.
@@ -67,6 +69,7 @@ class Case:
     witnesses: list[str] = field(default_factory=list)
     told: list[str] = field(default_factory=list)
     speakers: Speakers = field(default_factory=Speakers)
+    said: Sequence[MemoryRecord] = ()
     heirs: list[str] = field(default_factory=list)
     changed: bool = False
     done: str = ""
@@ -181,12 +184,19 @@ class Case:
         """The summaries and archives that tell of something, without it."""
         archives = self._telling(current, "archive")
         now, said = self.services.clock(), [Voice.of(each) for each in gone]
-        left = [(each, without_statement(each, lambda line: self._tells(line, said), now)) for each in archives]
+        about = gone if forgets(self.record) else ()
+        left = [
+            (each, without_statement(each, lambda line: self._tells(line, said), now, shares=self._shares(each, about)))
+            for each in archives
+        ]
         changed = [as_deleted(kept, each) for each, kept in left if kept is not each]
         return [
             *self._summaries(current, lambda points: [each for each in points if not self._tells(each, said)]),
             *changed,
         ]
+
+    def _shares(self, archive: MemoryRecord, gone: Sequence[MemoryRecord]) -> Callable[[str], bool]:
+        return sharing(archive, gone, self.said, self.witnesses)
 
     def _tells(self, line: str, said: Sequence[Voice]) -> bool:
         return any(self.speakers.tells(line, each, says_it) for each in said)
@@ -218,7 +228,8 @@ def open_case(services: Services, namespace: Namespace, key: str) -> Steps[Case]
     targets = yield from get_records(namespace, targets_of(record))
     case.heirs = list((yield from find_heirs(namespace, targets)))
     case.told = [each.id for each in (yield from list_returning(namespace, "summary", "archive"))]
-    case.speakers = (yield from find_speakers(namespace)) if case.told else Speakers()
+    case.said = (yield from find_said(namespace)) if case.told else []
+    case.speakers = Speakers(case.said)
     if forgets(record):
         decisions = [Decision(event="DELETE", target=each) for each in targets]
         case.witnesses = yield from find_witnesses(namespace, decisions, [], targets.values())

@@ -30,10 +30,11 @@ from langmem_plus.records import (
     Scope,
     archive_key,
 )
+from langmem_plus.remember.approve import finish_steps
 from langmem_plus.remember.archive import archive_steps
 from langmem_plus.remember.removing import erase_chosen
 from langmem_plus.remember.review import is_withheld, targets_of
-from langmem_plus.remember.steps import Steps, arun_steps, list_records, run_steps
+from langmem_plus.remember.steps import Namespace, Steps, arun_steps, list_records, run_steps
 from langmem_plus.remember.telling import Telling, Told, is_out, kept_out
 from langmem_plus.services import Services, Update, stage
 from langmem_plus.state import MemoryState
@@ -187,9 +188,9 @@ def _retain(services: Services, scope: Scope) -> Steps[MemoryReport]:
     # A clock that was ahead and was set back is no reason to wait until then.
     if not is_wanted(config) or (last is not None and dt.timedelta(0) <= now - last < _PAUSE):
         return MemoryReport()
-    records: list[MemoryRecord] = []
-    for role in _ROLES:
-        records += yield from list_records(namespace, {"role": role})
+    records = yield from _look_through(namespace)
+    if (yield from finish_steps(services, namespace, records)):  # what was approved by hand replaces something
+        records = yield from _look_through(namespace)
     batch = choose(records, config, now)
     warnings: list[str] = []
     told = yield from _tell(services, scope, batch.old, warnings)
@@ -200,6 +201,13 @@ def _retain(services: Services, scope: Scope) -> Steps[MemoryReport]:
         services.looked_through[namespace] = now
     counts = {"retired": removed, "retain_left": batch.left + len(batch.old) - len(told) + batch.untold}
     return MemoryReport(counts={name: n for name, n in counts.items() if n or name == "retired"}, warnings=warnings)
+
+
+def _look_through(namespace: Namespace) -> Steps[list[MemoryRecord]]:
+    found: list[MemoryRecord] = []
+    for role in _ROLES:
+        found += yield from list_records(namespace, {"role": role})
+    return found
 
 
 def _tell(

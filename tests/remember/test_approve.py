@@ -15,6 +15,7 @@ from langmem_plus.errors import ConflictError, NotFoundError
 from langmem_plus.recall import recall
 from langmem_plus.records import REVIEW, MemoryRecord
 from langmem_plus.remember.approve import approve_steps, pending_steps, reject_steps, targets_steps
+from langmem_plus.remember.gist import Gist
 from langmem_plus.remember.review import TURNED_DOWN, make_policy, review_of
 from langmem_plus.remember.steps import Batch, get_records, put, run_steps
 from langmem_plus.remember.summarize import summarize
@@ -317,6 +318,23 @@ def test_a_request_to_forget_is_carried_out_once_it_is_approved(person: Any) -> 
     found = [hit.text for hit in recall(ann.services, ann.scope, "do I own a boat or a car")[0]]
     assert not any("boat" in text for text in found)
     assert any("car" in text for text in found)
+
+
+def test_an_approved_request_to_forget_reaches_archives_in_other_words(person: Any) -> None:
+    """Those of the conversation in which it was said; a rejected one leaves them."""
+    ann = person()
+    ann.say("My gate code is 4711.")
+    (turn,) = ann.records("user")
+    gist = Gist(("The home's entrance opens with 4711.", "The user bakes."))
+    known = {"role": "archive", "user_id": "ann", "thread_id": turn.thread_id, "metadata": gist.metadata}
+    archive = MemoryRecord(id="archive", text=gist.text, **known)
+    ann.store.put(ann.scope.namespace, archive.id, archive.to_value())
+    ann.services = dataclasses.replace(ann.services, review=make_policy("all", None))
+    ann.say("Forget my gate code.")
+    desk = Desk(ann)
+    assert ann.texts("archive") == [gist.text]
+    desk.approve(desk.pending[0].id)
+    assert ann.texts("archive") == ["The user bakes."]
 
 
 def test_a_request_to_forget_what_changed_says_how(person: Any) -> None:

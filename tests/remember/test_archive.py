@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime as dt
 from collections.abc import Sequence
 from typing import Any
@@ -18,7 +19,8 @@ from langmem_plus.records import FORGOTTEN, REVIEW, MemoryRecord, Scope, archive
 from langmem_plus.remember.archive import Archiving, aarchive, archive, archive_node, archive_steps
 from langmem_plus.remember.extract import extract
 from langmem_plus.remember.gist import UNREAD
-from langmem_plus.remember.review import WAITS
+from langmem_plus.remember.retain import retain
+from langmem_plus.remember.review import WAITS, fingerprint
 from langmem_plus.remember.steps import Exchange, run_steps
 from langmem_plus.remember.summarize import Work, summarize
 from langmem_plus.remember.tombstones import COMPRESSED
@@ -437,3 +439,27 @@ def test_what_waits_when_a_conversation_is_cleared_is_archived_once_it_is_approv
     assert read(services).metadata["decisions"] == []
     assert read(services).source_ids == [turns[0].id]
     assert not archive(services, SCOPE).written
+
+
+@pytest.mark.parametrize("way", ["retention", "archive"])
+def test_what_was_approved_by_hand_replaces_something_before_it_is_told(way: str) -> None:
+    """With ``status: active`` in the pending record's file, and nobody came across it since."""
+    services = make(retention_days=1)
+    known = {"user_id": "ann", "thread_id": "t", "created_at": NOW - dt.timedelta(days=9)}
+    old = MemoryRecord(id="old", text="I live in Paris.", updated_at=NOW - dt.timedelta(days=9), **known)
+    note = {"event": "UPDATE", "targets": {"old": fingerprint(old.text)}, "reason": "moved", "by": "rule"}
+    new = MemoryRecord(id="new", text="I live in Lyon now.", updated_at=NOW, metadata={REVIEW: note}, **known)
+    for record in (old, new):
+        services.find_store().put(SCOPE.namespace, record.id, record.to_value())
+    put(services, "I like tea.")
+    if way == "archive":
+        archive(services, SCOPE)
+        assert [read(services, id).status for id in ("old", "new")] == ["superseded", "active"]
+        assert REVIEW not in read(services, "new").metadata
+        return
+    retain(services, SCOPE)
+    services.looked_through.clear()
+    later = dataclasses.replace(services, clock=lambda: NOW + dt.timedelta(days=2))
+    retain(later, SCOPE)
+    assert "I live in Paris (until 2026-05-01)" in read(services).text.splitlines()
+    assert "I live in Lyon now." in read(services).text.splitlines()
