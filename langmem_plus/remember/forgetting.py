@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from langmem_plus.records import FORGOTTEN, Decision, Fact, MemoryRecord
 from langmem_plus.remember.asked import ALL
+from langmem_plus.remember.by_name import FIRST_PERSON, tells_of
 from langmem_plus.remember.likeness import holds
 from langmem_plus.remember.sentences import LONGEST_STATEMENT
 from langmem_plus.remember.simhash import LOCATING, NEGATIONS
@@ -90,8 +91,6 @@ _WORDLESS = {"name", "number"}  # "my wife" names the slot "wife name", "my phon
 _MOST_MENTIONS = 40  # of the user in a turn, looked at for what was forgotten
 _CHINESE_OWN = re.compile("我")
 _CHINESE_SELF = re.compile(r"[我你您]们?的?|[\W_]|现在|目前")
-_FIRST_WORDS = "ich mein meine meinen meinem meiner je j mon ma mes yo mi mis me"
-_FIRST_PERSON = frozenset(_FIRST_WORDS.split())
 _SECOND_WORDS = """
 du dein deine deinen deinem deiner sie ihr ihre ihren tu t ton ta tes vous votre vos te su sus usted
 """
@@ -244,13 +243,15 @@ def find_witnesses(
 
 
 def tells(record: MemoryRecord, said: Voice, says: Callable[[str, str], bool]) -> bool:
-    """Whether a record says what somebody said: a reply, or the same person; or somebody else who names that one.
+    """Whether a record says what somebody said: a reply, or the same person; or who names that one.
 
     Args:
         record: a turn, a fact, a reply.
         said: the statement and its speaker.
         says: whether a text says a statement.
     """
+    if tells_of(record.text, said):
+        return True
     if record.role in ("user", "memory") and key_of(name_of(record)) != key_of(said.name):
         named = set(words(said.name))
         if not named or not named <= set(words(record.text)):
@@ -288,8 +289,8 @@ def _restates_abroad(turn: str, statement: str, slot: Slot | None) -> bool:
     subject, rest = canonical(statement)
     if _CHINESE_OWN.match(rest):
         return subject == USER and _CHINESE_SELF.sub("", rest) in _CHINESE_SELF.sub("", turn)
-    wanted = [word for word in words(rest) if word not in _FIRST_PERSON]
-    if subject != USER or not wanted or not set(words(rest)) & _FIRST_PERSON | _OWN_VERBS.keys() & set(wanted):
+    wanted = [word for word in words(rest) if word not in FIRST_PERSON]
+    if subject != USER or not wanted or not set(words(rest)) & FIRST_PERSON | _OWN_VERBS.keys() & set(wanted):
         return False
     for sentence in re.split(r"[.!?\n]", turn):
         said = words(sentence)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 
 from langmem_plus.records import FORGOTTEN, MemoryRecord
 from langmem_plus.remember.beside import bare
+from langmem_plus.remember.by_name import tells_of
 from langmem_plus.remember.steps import Namespace, Steps, list_records
 from langmem_plus.speakers import Voice, key_of, name_of, shown_name
 from langmem_plus.text import words
@@ -41,8 +42,12 @@ class Speakers:
         text = bare(line)
         other = self._other(text, said.name)
         if other is not None:
+            if tells_of(Voice(text, other).own, said):
+                return True
             is_about = _is_named(said.name, text, but=other) or _is_named(other, said.text)
             return is_about and (says(text, said.text) or says(text, said.own))
+        if tells_of(text, said):
+            return True
         own = Voice(text, said.name).own
         if not (says(own, said.text) or says(own, said.own)):
             return False

@@ -59,6 +59,23 @@ def test_names_that_look_alike(client: MemoryClient, other: str, way: str) -> No
         assert [line for line in archived(client) if line in lines] == lines[gone + 1 :]
 
 
+@pytest.mark.parametrize("way", ["forget", "erase"])
+def test_what_others_tell_of_somebody_by_name(client: MemoryClient, way: str) -> None:
+    """It goes with what the one who is named said: out of turns, facts and archives; the rest of it stays."""
+    said = [("Ann", "My gate code is 4711."), ("Bob", "Ann's gate code is 4711."), ("Bob", "Ann's boat is called Wim.")]
+    client.add([HumanMessage(text, name=name) for name, text in said], user_id="u", thread_id="t")
+    client.archive("t", user_id="u")
+    if way == "forget":
+        client.forget(known(client, "Ann").id, user_id="u")
+    else:
+        client.erase(id=known(client, "Ann").id, user_id="u")
+        assert not [each for each in client.list(user_id="u", limit=99) if "4711" in each.text]
+    assert not [line for line in archived(client) if "4711" in line]
+    assert [line for line in archived(client) if "Wim" in line]
+    found = client.search("What is the gate code?", user_id="u")
+    assert not [hit.text for hit in found if "4711" in hit.text]
+
+
 def archived(client: MemoryClient) -> list[str]:
     """The lines of all archives."""
     return [line for each in client.list(user_id="u", role="archive") for line in each.text.splitlines()]
