@@ -9,6 +9,8 @@ from typing import Any
 from langmem_plus.errors import MissingExtraError
 
 _SHOWN = ("recall@5", "recall@10", "ndcg@10", "session recall@5")
+_PERCENT = (-3, 103)  # so that marks at 0 and 100 are whole
+_MARKERS = "osD^vP*X"
 _DPI, _WIDTH, _HEIGHT = 120, 9.0, 4.5
 
 
@@ -63,6 +65,7 @@ def _found(axes: Any, rows: Sequence[Mapping[str, Any]]) -> None:
         above = [100 * (each["high"] - each["mean"]) for _, each in known]
         axes.bar(places, means, width, yerr=[below, above], capsize=2, label=row["name"])
     axes.set_xticks(range(len(names)), names)
+    axes.set_ylim(0, _PERCENT[1])
     axes.set_ylabel("% (bars: 95 % interval)")
     axes.set_title("what is found")
     axes.legend(fontsize="small", loc="upper left", bbox_to_anchor=(1, 1))
@@ -77,30 +80,38 @@ def _by_type(axes: Any, rows: Sequence[Mapping[str, Any]]) -> None:
         axes.barh(places, means, height, label=row["name"])
     axes.set_yticks(range(len(kinds)), kinds)
     axes.invert_yaxis()
+    axes.set_xlim(0, _PERCENT[1])
     axes.set_xlabel("recall@5, %")
     axes.set_title("by type of question")
     axes.legend(fontsize="small", loc="upper left", bbox_to_anchor=(1, 1))
 
 
 def _tokens(axes: Any, rows: Sequence[Mapping[str, Any]]) -> None:
-    for row in rows:
-        if row["tokens"]["mean"]:
-            axes.scatter(row["tokens"]["mean"], 100 * row["measures"].get("recall@5", {"mean": 0.0})["mean"])
-            axes.annotate(f" {row['name']}", (row["tokens"]["mean"], 100 * row["measures"]["recall@5"]["mean"]))
+    """One point a row; a legend names them, since points of like settings lie upon each other."""
+    shown = [row for row in rows if row["tokens"]["mean"] and "recall@5" in row["measures"]]
+    for number, row in enumerate(shown):
+        spot = row["tokens"]["mean"], 100 * row["measures"]["recall@5"]["mean"]
+        axes.scatter(*spot, s=60, marker=_MARKERS[number % len(_MARKERS)], alpha=0.8, label=row["name"])
+    axes.set_ylim(*_PERCENT)
+    axes.set_xlim(0, 1.1 * max((row["tokens"]["mean"] for row in shown), default=1.0))
     axes.set_xlabel("tokens injected, mean")
     axes.set_ylabel("recall@5, %")
     axes.set_title("accuracy against tokens")
+    if shown:
+        axes.legend(fontsize="small", loc="upper left", bbox_to_anchor=(1, 1))
 
 
 def _silence(axes: Any, rows: Sequence[Mapping[str, Any]]) -> None:
-    """How the best hit's relevance is spread over questions with an answer and over others, in the first row."""
+    """How many questions with an answer, and of the others, a threshold would refuse, in the first row."""
     scores: dict[str, list[float]] = {}
     for answer in rows[0]["answers"]:
         scores.setdefault(answer["probe"] or "answerable", []).append(answer["score"])
-    bins = [n / 40 for n in range(41)]
     for name, values in scores.items():
-        axes.hist(values, bins=bins, density=True, histtype="step", linewidth=1.5, label=f"{name} ({len(values)})")
-    axes.set_xlabel("relevance of the best hit")
-    axes.set_ylabel("density")
+        refused = [100 * n / len(values) for n in range(len(values) + 1)]
+        last = max(1.0, *values)
+        axes.step([0, *sorted(values), last], [*refused, 100], where="post", label=f"{name} ({len(values)})")
+    axes.set_ylim(*_PERCENT)
+    axes.set_xlabel("threshold: relevance of the best hit")
+    axes.set_ylabel("questions at or below it, %")
     axes.set_title(f"telling silence apart ({rows[0]['name']})")
     axes.legend(fontsize="small", loc="upper left", bbox_to_anchor=(1, 1))

@@ -12,7 +12,7 @@ import pytest
 from langmem_plus.config import MemoryConfig
 from langmem_plus.errors import MissingExtraError
 from langmem_plus.evals.datasets import read_dataset
-from langmem_plus.evals.plots import plot
+from langmem_plus.evals.plots import _silence, _tokens, plot
 from langmem_plus.evals.recall import Place, evaluate
 from langmem_plus.evals.setups import make_setups
 
@@ -47,3 +47,17 @@ def test_without_matplotlib_the_remedy_is_named(tmp_path: Path, monkeypatch: pyt
     with pytest.raises(MissingExtraError, match=r"langmem-plus\[plot\]"):
         plot({"dataset": {"file": "x.json"}, "rows": []}, tmp_path / "figures")
     assert not (tmp_path / "figures").exists()
+
+
+def test_shares_stay_within_a_hundred_percent() -> None:
+    """Of one question as of many; no axis goes on above 100 %, where nothing can be."""
+    figures = pytest.importorskip("matplotlib.figure")
+    answers = [{"probe": "", "score": 0.9}, *({"probe": "nonsense", "score": n / 100} for n in range(100))]
+    row = {"name": "default", "answers": answers, "tokens": {"mean": 90.0}, "measures": {"recall@5": {"mean": 1.0}}}
+    silence, tokens = (figures.Figure().add_subplot() for _ in range(2))
+    _silence(silence, [row])
+    _tokens(tokens, [row, {**row, "tokens": {"mean": 0.0}}])
+    shares = [line.get_ydata() for line in silence.get_lines()]
+    assert [(min(each), max(each)) for each in shares] == [(0, 100), (0, 100)]
+    assert len(tokens.collections) == 1
+    assert all(axes.get_ylim()[1] < 105 for axes in (silence, tokens))
