@@ -26,6 +26,8 @@ from langmem_plus.records import MemoryHit
 
 # So many better candidates of its own session count against a candidate (`weights.Row.spread`).
 CROWD = 10
+# One model gives one cosine, but for rounding.
+SAME_COSINE = 0.01
 
 
 @dataclass(frozen=True)
@@ -39,8 +41,8 @@ class Judged:
             that isn't 0.
         row: the weights that were used.
         probability: of an answer among them, in [0, 1]; None without token bits.
-        foreign: whether the local model doesn't know the question's language, so that bits tell the probability at
-            most, and vectors hardly anything.
+        foreign: whether the local model made the vectors and doesn't know the question's language, so that bits tell
+            the probability at most, and vectors hardly anything.
         near: which hits are near to the question by their bits; None without.
         sentences: the cosine of each hit's best sentence to the question, NaN where there is none; None without bits.
         asked: the question's vector, which the sentences of ``bits`` are compared with; None without.
@@ -87,7 +89,7 @@ def judge(
         return Judged(np.zeros(0))
     if encoder is None or not can_read(question):
         judged = weigh(question, make_candidates(hits), asked_at, None, asker=asker)
-        return replace(judged, foreign=encoder is not None)
+        return replace(judged, foreign=encoder is not None and not knows_better(question, hits, encoder))
     bits = find_bits(hits, encoder, limit)
     if all(each is None for each in bits):
         return weigh(question, make_candidates(hits), asked_at, None, asker=asker)
@@ -95,7 +97,20 @@ def judge(
     foreign = is_foreign(question, asked)
     judged = weigh(question, make_candidates(hits), asked_at, compare(asked, bits), by_vectors=foreign, asker=asker)
     made = {place_of(hit): each for hit, each in zip(hits, bits, strict=True) if hit.bits is None}
+    if foreign and knows_better(question, hits, encoder):
+        return replace(judged, probability=None, near=None, bits=made)
     return replace(judged, foreign=foreign, asked=None if foreign else asked.sentence, bits=made)
+
+
+def knows_better(question: str, hits: Sequence[MemoryHit], encoder: TokenEncoder) -> bool:
+    """Whether the hits' cosines are surely another model's than the local one; it may know the question's language."""
+    one = next((hit for hit in hits if "cosine" in hit.scores and hit.vector is not None), None)
+    if one is None:
+        return False
+    if len(one.vector) != encoder.dims:
+        return True
+    local = float(np.asarray(one.vector, np.float64) @ np.asarray(encoder.embed_query(question)))
+    return abs(local - one.scores["cosine"]) > SAME_COSINE
 
 
 def weigh(

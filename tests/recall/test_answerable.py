@@ -61,7 +61,7 @@ def test_a_prompt_gets_less_than_a_search(hit: Callable[..., MemoryHit]) -> None
     services = Services(token_encoder=encoder, store=InMemoryStore(), clock=lambda: NOW)
     kept, report = rerank_with(services, question, hits)
     assert (kept, len(report.choices)) == ([], len(hits))
-    assert f"probability {sure:.2f}, below the default {INJECTED}" in report.choices[0].reason
+    assert f"probability is {sure:.2f}, below {INJECTED}" in report.choices[0].reason
     assert rerank_with(services, question, hits, least=SEARCHED)[0]
     opened = dataclasses.replace(services, config=MemoryConfig(score_threshold=0.0))
     assert rerank_with(opened, question, hits)[0]
@@ -116,13 +116,30 @@ def test_a_language_that_the_model_does_not_know_is_judged_alike(hit: Callable[.
     def found(question: str) -> list[str]:
         near = vectors @ np.array(encoder.embed_query(question))
         scores = [{"store": cosine, "cosine": cosine, "coverage": 0.1} for cosine in near.tolist()]
-        hits = [hit(text, dict(each)) for text, each in zip(told, scores, strict=True)]
+        hits = [hit(text, dict(each), vector) for text, each, vector in zip(told, scores, vectors, strict=True)]
         assert judge(question, hits, NOW, encoder, 10).foreign
         return [each.record.text for each in rerank_with(services, question, hits)[0]]
 
     assert told[1] in found("Welche Farbe hat meine Katze?")
     assert told[0] in found("Wo bin ich angestellt?")
     assert found("flurbin zorblax quux") == found("Wer hat Guernica gemalt?") == found("水的沸点是多少？") == []
+
+
+@pytest.mark.parametrize("dims", [3, 384])
+def test_vectors_of_another_model_are_believed_in_every_language(hit: Callable[..., MemoryHit], dims: int) -> None:
+    """A multilingual embedder knows what the local model doesn't."""
+    encoder = local_token_encoder()
+    if encoder is None:
+        pytest.skip("the packaged model isn't installed")
+    services = Services(token_encoder=encoder, store=InMemoryStore(), clock=lambda: NOW)
+    told = {"Meine Katze ist grau.": 0.7, "Ich arbeite am Hafen.": 0.1}
+    hits = [
+        hit(text, {"store": near, "cosine": near, "coverage": 0.0}, np.eye(1, dims)[0]) for text, near in told.items()
+    ]
+    judged = judge("Welche Farbe hat eigentlich unser Kater?", hits, NOW, encoder, 10)
+    assert (judged.foreign, judged.probability) == (False, None)
+    kept, _ = rerank_with(services, "Welche Farbe hat eigentlich unser Kater?", hits)
+    assert [each.record.text for each in kept] == ["Meine Katze ist grau."]
 
 
 def test_who_is_asked_about_must_have_said_it(hit: Callable[..., MemoryHit]) -> None:
