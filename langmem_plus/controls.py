@@ -6,7 +6,7 @@ Forgetting and clearing are soft: tombstones stay, and nothing recalls them. Era
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,8 +19,8 @@ from langmem_plus.labels import read_id
 from langmem_plus.records import TURN_ROLES, MemoryRecord, Scope
 from langmem_plus.remember.archive import archive_steps
 from langmem_plus.remember.archive_material import owed, waits
-from langmem_plus.remember.archive_words import find_said, sharing
-from langmem_plus.remember.beside import is_beside, is_of
+from langmem_plus.remember.archive_words import find_said, sharing, telling_turn
+from langmem_plus.remember.beside import bare, is_beside, is_of
 from langmem_plus.remember.fact_records import retire
 from langmem_plus.remember.find import find, find_key, not_found
 from langmem_plus.remember.forgetting import says, withheld
@@ -97,7 +97,9 @@ def forget_steps(
     if record is None:
         raise NotFoundError(f"{shown(id)} isn't a record of this package: delete it with the program that put it.")
     witnesses = (yield from witnesses_of(namespace, record)) if record.role == "memory" else []
-    told = yield from list_returning(namespace, "summary", "archive")
+    # Other conversations may have told the same as an archive: it goes alone.
+    is_telling = record.role in ("summary", "archive")
+    told = [] if is_telling else (yield from list_returning(namespace, "summary", "archive"))
     said = (yield from find_said(namespace)) if told else []
     speakers = Speakers(said)
     left = record
@@ -114,8 +116,7 @@ def forget_steps(
         changed = [left, *withheld(current, witnesses).values()]
         for each in (current.get(each.id) for each in told if each.id != key):
             if each is not None and may_return(each):
-                shares = sharing(each, [found], said, witnesses)
-                kept = _untold(each, found, speakers, now, shares)
+                kept = _untold(each, found, speakers, now, said, witnesses)
                 changed += [] if kept is each else [as_deleted(kept, each)]
         return [put(namespace, each) for each in changed]
 
@@ -125,15 +126,35 @@ def forget_steps(
 
 
 def _untold(
-    record: MemoryRecord, gone: MemoryRecord, speakers: Speakers, now: dt.datetime, shares: Callable[[str], bool]
+    record: MemoryRecord,
+    gone: MemoryRecord,
+    speakers: Speakers,
+    now: dt.datetime,
+    said: Sequence[MemoryRecord],
+    hidden: Sequence[str],
 ) -> MemoryRecord:
-    """A summary or an archive without what is forgotten; its tombstone where nothing is left."""
-    said = Voice.of(gone)
+    """A summary or an archive without what is forgotten; its tombstone where nothing is left.
+
+    Args:
+        record: the summary or the archive.
+        gone: what is forgotten; of a turn, conversations that have read it lose each sentence.
+        speakers: who speaks.
+        now: the time of the change.
+        said: everything that was said.
+        hidden: the ids of the turns that are withheld with it.
+    """
+    own, whole = Voice.of(gone), says_it if record.role == "summary" else _says
+    is_near = record.thread_id == gone.thread_id or gone.id in record.source_ids
+    of_turn = telling_turn(gone, said) if is_near else telling_turn(record, ())
+
+    def tells(line: str) -> bool:
+        return speakers.tells(line, own, whole) or of_turn(bare(line))
+
     if record.role == "archive":
-        return without_statement(record, lambda line: speakers.tells(line, said, _says), now, shares=shares)
+        return without_statement(record, tells, now, shares=sharing(record, [gone], said, hidden))
     points = read_points(record)
     beside = [point for point in points if is_beside(point) and is_of(point, gone)]
-    kept = [point for point in points if point not in beside and not speakers.tells(point, said, says_it)]
+    kept = [point for point in points if point not in beside and not tells(point)]
     if kept == points:
         return record
     if not kept:

@@ -12,9 +12,9 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 
 from langmem_plus.records import FORGOTTEN, TURN_ROLES, MemoryRecord
 from langmem_plus.remember.function_words import SPACED
-from langmem_plus.remember.gist import lasting, unmarked
+from langmem_plus.remember.gist import Gist, lasting, unmarked
 from langmem_plus.remember.steps import Namespace, Steps, list_records
-from langmem_plus.remember.telling import turn_lines
+from langmem_plus.remember.telling import Telling, Told, turn_lines
 from langmem_plus.remember.tombstones import may_return
 from langmem_plus.speakers import name_of, shown_name
 from langmem_plus.text import tokens
@@ -88,6 +88,21 @@ def sharing(
         return len(shared) >= _MOST * len(own) or any(map(_DIGIT.search, shared))
 
     return shares
+
+
+def telling_turn(turn: MemoryRecord, said: Sequence[MemoryRecord]) -> Callable[[str], bool]:
+    """Whether a line tells a turn, sentence by sentence, and nothing else that the user said in its conversation.
+
+    Args:
+        turn: the turn; any other record is told by no line.
+        said: everything that was said, as `find_said` finds it.
+    """
+    if turn.role not in TURN_ROLES:
+        return lambda line: False
+    mine = [each for each in said if each.role == "user" and each.thread_id == turn.thread_id and each.id != turn.id]
+    others = [each for each in mine if may_return(each) and not each.metadata.get(FORGOTTEN)]
+    own, rest = Telling(Told(()), [turn]), Telling(Told(()), others)
+    return lambda line: bool(own.of(Gist((line,)))) and not rest.of(Gist((line,)))
 
 
 def _is_near(archive: MemoryRecord, fact: MemoryRecord, known: dict[str, MemoryRecord]) -> bool:

@@ -29,7 +29,7 @@ def record(id: str, text: str, role: Any = "user", **fields: Any) -> MemoryRecor
 
 def archived(gist: Gist, **fields: Any) -> MemoryRecord:
     """An archive that a model made."""
-    return record("archive", gist.text, "archive", **{"metadata": gist.metadata, **fields})
+    return record(fields.pop("id", "archive"), gist.text, "archive", **{"metadata": gist.metadata, **fields})
 
 
 CODE = record("code", "My gate code is 4711.", "memory", source_ids=["turn"])
@@ -50,9 +50,9 @@ def make(*records: MemoryRecord) -> Services:
     return services
 
 
-def left_of(services: Services) -> MemoryRecord:
-    """The archive as it is now."""
-    item = services.find_store().get(SCOPE.namespace, "archive")
+def left_of(services: Services, id: str = "archive") -> MemoryRecord:
+    """A record as it is now."""
+    item = services.find_store().get(SCOPE.namespace, id)
     assert item is not None
     return MemoryRecord.model_validate(item.value)
 
@@ -116,3 +116,29 @@ def test_in_any_language(said: str, line: str) -> None:
     """By the words that the index knows."""
     fact = record("fact", said, "memory")
     assert sharing(archived(Gist((line,))), [fact], [fact])(line)
+
+
+def test_a_forgotten_turn_leaves_sentence_by_sentence() -> None:
+    """The archive and the summary of its conversation; what another turn of it says stays, and so do others."""
+    turn = record("long", "My cat is called Mimi. We decided to sell the boat Marieke. I bake bread.")
+    gist = Gist(
+        ("My cat is called Mimi. I sing.", "I bake bread."), decisions=("We decided to sell the boat Marieke.",)
+    )
+    summary = record("summary", "- My cat is called Mimi.\n- I sing.", "summary")
+    far = archived(gist, id="far", thread_id="u")
+    services = make(turn, record("again", "I bake bread."), archived(gist), far, summary)
+    run_steps(forget_steps(services, SCOPE, turn.id, "asked"), services, services.find_store())
+    assert left_of(services).text.splitlines() == ["I sing.", "I bake bread."]
+    assert {"I bake bread.", "Decided: We decided to sell the boat Marieke."} <= set(
+        left_of(services, "far").text.splitlines()
+    )
+    assert left_of(services, "summary").text == "- I sing."
+
+
+@pytest.mark.parametrize("role", ["archive", "summary"])
+def test_a_forgotten_archive_goes_alone(role: str) -> None:
+    """Others may have told the same of their own conversations."""
+    one, two = (record(id, "- I sing.", role, thread_id=id) for id in "ab")
+    services = make(one, two, record("third", "- I sing.", "summary", thread_id="c"))
+    run_steps(forget_steps(services, SCOPE, "a", "asked"), services, services.find_store())
+    assert [left_of(services, id).status for id in ("a", "b", "third")] == ["deleted", "active", "active"]
