@@ -26,7 +26,35 @@ _ELSEWHERE = frozenset(
     wanneer hoe welke ik mijn jij het een van
     """.split()  # noqa: SIM905 - a list of words reads better than their quotes
 )
-_ENGLISH = STOP_WORDS - _ELSEWHERE
+# Without those that are words of these languages, too.
+_ENGLISH = (
+    STOP_WORDS
+    - _ELSEWHERE
+    - set(
+        [
+            "a",
+            "all",
+            "am",
+            "an",
+            "as",
+            "do",
+            "has",
+            "he",
+            "her",
+            "i",
+            "in",
+            "is",
+            "me",
+            "more",
+            "no",
+            "of",
+            "on",
+            "so",
+            "was",
+            "will",
+        ]
+    )
+)
 
 
 def can_read(question: str) -> bool:
