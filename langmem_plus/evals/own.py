@@ -7,6 +7,7 @@ message without a date, and the numbers would be those of another file.
 from __future__ import annotations
 
 import difflib
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -138,13 +139,13 @@ def _check_evidence(
         if sample:
             raise place.error(f"the {named} is of the sample {sample!r}, but no message has that sample_id")
         raise place.error(f"the {named} has no sample_id, but every message has one: name whose messages answer it")
-    ids = list(_ids(sample, conversations))
+    ids = Counter(_ids(sample, conversations))
     for question in questions:
         for id in sorted(question.evidence | question.older):
             if id not in ids:
                 of = f" of the sample {sample!r}" if sample else ""
                 raise place.error(f"the question {question.text!r} names {id!r}, but no message{of} has that id")
-            if ids.count(id) > 1:
+            if ids[id] > 1:
                 raise place.error(f"the question {question.text!r} names {id!r}, but several messages have that id")
 
 
