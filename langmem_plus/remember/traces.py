@@ -11,20 +11,22 @@ its conversation, or read it, those that share a word with it that no text that 
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
 from langmem_plus.config import MemoryConfig
 from langmem_plus.erasure import Erasure
-from langmem_plus.records import FORGOTTEN, TURN_ROLES, MemoryRecord
+from langmem_plus.records import FORGOTTEN, REVIEW, TURN_ROLES, MemoryRecord
 from langmem_plus.remember.archive_words import own_words, without_name
 from langmem_plus.remember.beside import bare, has_room
 from langmem_plus.remember.facts import in_order
 from langmem_plus.remember.forgetting import restates, tells
 from langmem_plus.remember.found import without_proposals
-from langmem_plus.remember.gist import UNREAD, parts_left, read_gist, tags_of, unmarked, without
+from langmem_plus.remember.gist import LASTING, UNREAD, marks_of, parts_left, read_gist, tags_of, unmarked, without
 from langmem_plus.remember.points import extract_points, read_points, write_points
+from langmem_plus.remember.review import review_of, targets_of
+from langmem_plus.remember.sentences import sentences
 from langmem_plus.remember.whose import Speakers
 from langmem_plus.speakers import Voice, name_of, shown_name
 from langmem_plus.text import tokens, words
@@ -158,7 +160,7 @@ class Traces:
         if record.role == "archive":
             return self._archive(record, is_near=read or record.thread_id in self._threads())
         linked = not self._gone.isdisjoint((*record.replaces, record.replaced_by or ""))
-        record = without_proposals(record, self._gone)
+        record = self._without_targets(without_proposals(record, self._gone))
         if not (read or linked):
             return record
         kept = _apart_from(record.source_ids, self._sources) if read else record.source_ids
@@ -170,6 +172,17 @@ class Traces:
             update["tags"] = self._own_tags(record)
             update["thread_id"] = self._thread(record, kept)
         return record.model_copy(update=update)
+
+    def _without_targets(self, record: MemoryRecord) -> MemoryRecord:
+        """What waits, or waited, to replace what is erased, without the print of its text, which tells a short one to
+        whoever tries them all, and without the reason; that it is gone still stands against an approval.
+        """
+        told, targets = review_of(record), targets_of(record)
+        if told is None or self._gone.isdisjoint(targets):
+            return record
+        blank = {id: "" if id in self._gone else text for id, text in targets.items()}
+        left = {name: value for name, value in told.items() if name != "reason"}
+        return record.model_copy(update={"metadata": {**record.metadata, REVIEW: {**left, "targets": blank}}})
 
     def _messages(self) -> set[str]:
         """The ids of the messages that only erased turns were made of: records name these, too."""
@@ -240,7 +253,7 @@ class Traces:
         topics, names = (tuple(term for term in terms if not shares(term)) for terms in (left.topics, left.names))
         left = replace(left, topics=topics, names=names)
         sources = _apart_from(archive.source_ids, self._sources)
-        if left == old and sources == archive.source_ids:
+        if left == old and sources == archive.source_ids and not _says_beside(archive, goes):
             return archive
         if not left:
             return None
@@ -257,6 +270,15 @@ class Traces:
         gone = (self._by_id[id] for id in self._gone if id in self._by_id)
         erased = (record.text for record in gone if record.role in ("memory", *TURN_ROLES))
         return own_words(erased, (record.text for record in (*told, *facts)))
+
+
+def _says_beside(archive: MemoryRecord, goes: Callable[[str], bool]) -> bool:
+    """Whether an archive's metadata tells what its text doesn't, for a person took it out, or has the print of it."""
+    known, standing = archive.metadata, read_gist(archive)
+    parts = [known.get(name) for name in ("summary", "topics", "decisions", "open_questions")]
+    told = [line for part in parts if part for line in (part if isinstance(part, list) else sentences(str(part)))]
+    prints = set(map(str, marks)) if isinstance(marks := known.get(LASTING), list) else set[str]()
+    return any(map(goes, map(str, told))) or not prints <= set(marks_of(standing, standing).get(LASTING, ()))
 
 
 def _apart_from(ids: Iterable[str], gone: set[str]) -> list[str]:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from langmem_plus.config import MemoryConfig
 from langmem_plus.records import MemoryRecord
 from langmem_plus.remember.gist import LASTING, Gist, lasting, marks_of, read_gist
+from langmem_plus.remember.review import fingerprint, targets_of
 from langmem_plus.remember.traces import Traces
 
 NOW = dt.datetime(2026, 5, 1, tzinfo=dt.UTC)
@@ -137,3 +138,29 @@ def test_nothing_of_its_own_is_left_and_all_else_is(erased: list[str], lines: li
     left = left_of(known, record("fact", " ".join(erased)))
     assert left == [line for line in told if not set(erased) & set(line.split())]
     assert not read_gist(archive(*left)).topics
+
+
+def test_what_a_person_took_out_of_the_text() -> None:
+    """It goes from what stands beside, too, and so does the print of a line that doesn't stand any more."""
+    old = Gist(("My phone number is 555 0199.", "I sing."), topics=("phone",), decisions=("Call 0199.",))
+    marks = marks_of(old, old)
+    known = archive("I sing.", metadata={**old.metadata, **marks})
+    erasure = Traces([known, PHONE, SAID], MemoryConfig(), NOW).of_record("fact")
+    left = MemoryRecord.model_validate(erasure.rewritten[known.id])
+    assert left.text == "I sing."
+    assert not [each for each in ("0199", "phone", *marks[LASTING][:1]) if each in repr(left.metadata)]
+    assert lasting(left).told == ("I sing.",)
+
+
+@pytest.mark.parametrize("status", ["pending", "deleted", "active"])
+def test_no_print_of_the_erased_is_left_in_what_was_to_replace_it(status: Any) -> None:
+    """A short text could be found out by trying; that something is gone still stands against an approval."""
+    print_of = fingerprint(PHONE.text)
+    told = {"event": "UPDATE", "targets": {"fact": print_of, "other": "ab"}, "reason": "not 0199", "by": "model"}
+    waits = record("new", "My phone number is 555 0188.", status=status, metadata={"review": told})
+    erasure = Traces([waits, PHONE, SAID], MemoryConfig(), NOW).of_record("fact")
+    left = MemoryRecord.model_validate(erasure.rewritten["new"])
+    assert targets_of(left) == {"fact": "", "other": "ab"}
+    assert print_of not in repr(erasure.rewritten)
+    assert "0199" not in repr(erasure.rewritten)
+    assert left.status == status
