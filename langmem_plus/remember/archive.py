@@ -18,7 +18,7 @@ from langgraph.store.base import PutOp
 from langmem_plus.errors import ConfigError, ConflictError
 from langmem_plus.prompts import Archived, render_archive
 from langmem_plus.records import TURN_ROLES, MemoryRecord, MemoryReport, Scope, archive_key, unique
-from langmem_plus.remember.archive_material import Material, is_readable, look_up, unread_of
+from langmem_plus.remember.archive_material import Material, find_replaced, is_readable, look_up, unread_of
 from langmem_plus.remember.beside import bare
 from langmem_plus.remember.facts import in_order
 from langmem_plus.remember.gist import (
@@ -36,7 +36,7 @@ from langmem_plus.remember.points import read_points
 from langmem_plus.remember.rewrite import rewrite
 from langmem_plus.remember.steps import Ask, Steps, arun_steps, get_records, put, run_steps
 from langmem_plus.remember.summarize import conversation, is_due
-from langmem_plus.remember.telling import KEPT_OUT, Telling, Told, apart, joined, kept_out, not_lasting, taken_in
+from langmem_plus.remember.telling import KEPT_OUT, Telling, Told, apart, dated, joined, kept_out, not_lasting, taken_in
 from langmem_plus.services import Services, Update, stage
 from langmem_plus.state import MemoryState
 
@@ -80,6 +80,7 @@ def archive_steps(
         # Whoever writes faster than a model thinks isn't waited for.
         asked = bool(pending) or any(each.role == "memory" for each in new)
         making = _Making(services, scope, found, new, ask=model and asked and attempt == 0)
+        making.replaced = yield from find_replaced(scope.namespace, extra)
         record = yield from making.make(done.warnings)
         if record is None:
             done.record = found.old
@@ -102,13 +103,13 @@ class _Making:
         self.services, self.config, self.scope, self.found = services, services.config, scope, found
         self.going = going  # what has to be told line by line
         self.facts = [record for record in going if record.role == "memory"]
-        self.kept = lasting(found.old)
+        self.replaced: Sequence[MemoryRecord] = ()  # facts, of which it tells until when they held
         self.ask = ask
         self.used: list[MemoryRecord] = list(found.facts)  # what it tells beside what it has read
 
     def make(self, warnings: list[str]) -> Steps[MemoryRecord | None]:
         """The record as it is to be written; None where nothing of it stays."""
-        previous = apart(read_gist(self.found.old), self.kept)
+        previous = apart(dated(read_gist(self.found.old), self.replaced), self.kept)
         asked = False
         gist = previous
         if self.ask:
@@ -126,15 +127,22 @@ class _Making:
                 return None  # rules have read it already
         if not asked or not gist:
             gist, asked = self._by_rules(previous), False
+        gist = dated(gist, self.replaced)
         kept = self._kept(gist)
         whole = joined(gist, kept)
         return make_archive(whole, kept, self, asked=asked) if whole else None
+
+    @property
+    def kept(self) -> Gist:
+        """The lines that last already."""
+        return dated(lasting(self.found.old), self.replaced)
 
     def _kept(self, gist: Gist) -> Gist:
         """The lines that last from now on: those that did, and those that tell what is to go."""
         telling = Telling(Told(joined(gist, self.kept).lines), self.going)
         lines, told = telling.missing(), telling.of(gist)
-        return joined(self.kept, Gist((*told.told, *lines), decisions=told.decisions, questions=told.questions))
+        last = Gist((*told.told, *lines), decisions=told.decisions, questions=told.questions)
+        return joined(self.kept, dated(last, self.replaced))
 
     def _asked(self, previous: Gist) -> Steps[Gist]:
         """By the model, so many turns at a time as a summary reads."""

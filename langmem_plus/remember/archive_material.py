@@ -11,10 +11,11 @@ from langmem_plus.remember.approve import finish_steps
 from langmem_plus.remember.facts import in_order
 from langmem_plus.remember.gist import UNREAD
 from langmem_plus.remember.review import is_turned_down, is_withheld
-from langmem_plus.remember.steps import Steps, get_records, list_records
+from langmem_plus.remember.steps import Namespace, Steps, get_records, list_records
 from langmem_plus.remember.telling import is_out, kept_out
 from langmem_plus.remember.tombstones import CLEARED, COMPRESSED, is_set_aside
 from langmem_plus.services import Services
+from langmem_plus.speakers import Voice
 
 OWED = "owed"  # in the metadata of a cleared turn: its archive couldn't read it, because it waited for its owner
 
@@ -81,6 +82,17 @@ def _may_be_told(summary: MemoryRecord | None, spoken: Sequence[MemoryRecord], o
         turn.id for turn in spoken if not is_withheld(turn) and (turn.status == "active" or is_set_aside(turn))
     }
     return bool(summary.source_ids) and open_to_all - out >= set(summary.source_ids)
+
+
+def find_replaced(namespace: Namespace, records: Sequence[MemoryRecord]) -> Steps[list[MemoryRecord]]:
+    """Of facts that were replaced, those that are among the records or were drawn from them, unless the same holds
+    again.
+    """
+    ids = {record.id for record in records}
+    facts = (yield from list_records(namespace, {"role": "memory"})) if ids else []
+    standing = {Voice.of(fact).shown.casefold() for fact in facts if fact.status == "active"}
+    gone = [fact for fact in facts if fact.status == "superseded" and not ids.isdisjoint((fact.id, *fact.source_ids))]
+    return [fact for fact in gone if Voice.of(fact).shown.casefold() not in standing]
 
 
 def unread_of(record: MemoryRecord | None) -> list[str]:

@@ -165,6 +165,12 @@ def fact_line(fact: MemoryRecord) -> str:
     return f"{said.rstrip(_END)} (until {fact.updated_at:%Y-%m-%d})" if fact.status == "superseded" else said
 
 
+def dated(gist: Gist, replaced: Sequence[MemoryRecord]) -> Gist:
+    """A gist of which the lines that say a replaced fact, and no more, tell until when it held."""
+    lines = {_plain(_shown(fact)): fact_line(fact) for fact in replaced}
+    return replace(gist, told=tuple(unique(lines.get(_plain(line), line) for line in gist.told)))
+
+
 def _shown(fact: MemoryRecord) -> str:
     return " ".join(Voice.of(fact).shown.split())
 

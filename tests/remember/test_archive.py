@@ -463,3 +463,25 @@ def test_what_was_approved_by_hand_replaces_something_before_it_is_told(way: str
     retain(later, SCOPE)
     assert "I live in Paris (until 2026-05-01)" in read(services).text.splitlines()
     assert "I live in Lyon now." in read(services).text.splitlines()
+
+
+@pytest.mark.parametrize("way", ["at once", "archived before", "by a model", "with what replaced it"])
+@pytest.mark.parametrize("again", [True, False])
+def test_a_turn_that_says_what_was_replaced_is_told_with_the_day(way: str, again: bool) -> None:
+    """Though the turn alone is to go; not where the same holds again."""
+    services = make(ScriptedChatModel(then=Archived(summary="I live in Paris.\nTea.")) if way == "by a model" else None)
+    (turn, *_) = put(services, "I live in Paris.", "Fine.", "I like tea.")
+    if way == "archived before":
+        archive(services, SCOPE)
+    if way == "with what replaced it":
+        put(services, "I live in Lyon now.", start=4)
+    known = {"user_id": "ann", "thread_id": "t", "updated_at": NOW, "source_ids": [turn.id]}
+    fact = MemoryRecord(id="f", text="I live in Paris.", status="superseded", replaced_by="g", **known)
+    newer = MemoryRecord(id="g", text="I live in Paris." if again else "I live in Lyon.", user_id="ann")
+    for record in (fact, newer):
+        services.find_store().put(SCOPE.namespace, record.id, record.to_value())
+    steps = archive_steps(services, SCOPE, extra=[turn])
+    assert run_steps(steps, services, services.find_store()).written
+    told = read(services).text.splitlines()
+    assert ("I live in Paris (until 2026-05-01)" in told) is not again
+    assert ("I live in Paris." in told) is again
