@@ -21,8 +21,8 @@ _LETTER = "[^\\W\\d_\u0e00-\u0eff\u1000-\u109f\u3040-\u9fff\uac00-\ud7ff]"  # of
 
 
 def tells_of(text: str, said: Voice) -> bool:
-    """Whether a text tells by name what somebody said: behind the name stand, to the end of the sentence, the words of
-    the statement, and fewer others.
+    """Whether a text tells by name what somebody said: behind the name, in the same sentence, stand the words of the
+    statement, and fewer others among them.
 
     >>> tells_of("I know that Ann's gate code is 4711.", Voice("My gate code is 4711.", "Ann"))
     True
@@ -55,11 +55,16 @@ def _behind(text: str, mention: re.Pattern[str]) -> Iterator[str]:
 
 
 def _holds(behind: str, wanted: Collection[str]) -> bool:
-    """Whether the words of a text are those that are wanted, in whatever form, and fewer others."""
-    said = {word for word in tokens(behind) if word not in _OWN}
-    if not all(any(_is_form(word, each) for each in said) for word in wanted):
+    """Whether the words of a text are those that are wanted, in whatever form, and fewer others: up to the last that is
+    wanted, or, where that is one alone, to the end.
+    """
+    said = [word for word in tokens(behind) if word not in _OWN]
+    places = [next((place for place, each in enumerate(said) if _is_form(word, each)), None) for word in wanted]
+    found = [place for place in places if place is not None]
+    if len(found) < len(wanted):
         return False
-    return sum(not any(_is_form(word, each) for word in wanted) for each in said) < len(wanted)
+    near = said[: max(found) + 1] if len(wanted) > 1 else said
+    return len({each for each in near if not any(_is_form(word, each) for word in wanted)}) < len(wanted)
 
 
 def _is_form(one: str, other: str) -> bool:

@@ -21,6 +21,7 @@ from langmem_plus.speakers import Voice
         ("Ann's gate code is 4711.", "My gate code is 4711.", "Ann Lee"),
         ("Ann Lee's dog is Rex", "Ann Lee's dog is Rex.", "Ann Lee"),
         ("Ann lives in Lyon now.", "I live in Lyon.", "Ann"),
+        ("Ann lives in Lyon and works for a bakery in Vienne.", "I live in Lyon.", "Ann"),
         ("Ann is vegan.", "I'm vegan", "Ann"),
         ("Anns Katze heißt Mimi.", "Meine Katze heißt Mimi.", "Ann"),
         ("Ann wohnt in Bonn.", "Ich wohne in Bonn.", "Ann"),
