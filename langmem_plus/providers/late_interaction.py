@@ -27,34 +27,9 @@ _ELSEWHERE = frozenset(
     """.split()  # noqa: SIM905 - a list of words reads better than their quotes
 )
 # Without those that are words of these languages, too.
-_ENGLISH = (
-    STOP_WORDS
-    - _ELSEWHERE
-    - set(
-        [
-            "a",
-            "all",
-            "am",
-            "an",
-            "as",
-            "do",
-            "has",
-            "he",
-            "her",
-            "i",
-            "in",
-            "is",
-            "me",
-            "more",
-            "no",
-            "of",
-            "on",
-            "so",
-            "was",
-            "will",
-        ]
-    )
-)
+_SHARED = "a all am an as do has he her i in is me more no of on so was will"
+_ENGLISH = STOP_WORDS - _ELSEWHERE - frozenset(_SHARED.split())
+_SURELY = 2  # so many of them: the question is English, however odd its other words are
 
 
 def can_read(question: str) -> bool:
@@ -70,13 +45,12 @@ def can_read(question: str) -> bool:
 
 
 def is_foreign(question: str, asked: AskedTokens) -> bool:
-    """Whether a question is in a language that the local model never learnt: its words break into many pieces, or more
-    of them are another language's function words than English ones.
+    """Whether a question is in a language that the local model never learnt: more of its words are another language's
+    function words than English ones; or they break into many pieces, and hardly any is an English one.
     """
-    if asked.broken > FOREIGN:
-        return True
-    said = words(question)
-    return sum(word in _ELSEWHERE for word in said) > sum(word in _ENGLISH for word in said)
+    said = set(words(question))
+    elsewhere, english = len(said & _ELSEWHERE), len(said & _ENGLISH)
+    return elsewhere > english or (asked.broken > FOREIGN and english < _SURELY)
 
 
 def ask_for_order(encoder: TokenEncoder, question: str) -> AskedTokens | None:

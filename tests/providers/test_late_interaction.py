@@ -54,7 +54,8 @@ def test_a_language_that_the_model_never_learnt_has_no_order() -> None:
     [
         ("Who painted Guernica?", False),
         ("dog name", False),
-        ("What is my la carte menu?", False),
+        ("What is on the à la carte menu?", False),
+        ("What did my aunt persue?", False),
         ("Wer hat Guernica gemalt?", True),
         ("Was ist das?", True),
         ("¿Quién pintó el Guernica?", True),
@@ -66,4 +67,5 @@ def test_function_words_tell_a_foreign_question(question: str, foreign: bool) ->
     """Also where its words don't break into pieces, as names and short words don't."""
     whole = AskedTokens(np.empty((0, 16), np.float32), np.empty(0, np.float32), np.empty(16, np.float32), broken=0.0)
     assert is_foreign(question, whole) is foreign
-    assert is_foreign(question, dataclasses.replace(whole, broken=0.5))
+    surely = question.startswith("What ")
+    assert is_foreign(question, dataclasses.replace(whole, broken=0.5)) is not surely
