@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable
 from langmem_plus.records import FORGOTTEN, MemoryRecord
 from langmem_plus.remember.beside import bare
 from langmem_plus.remember.by_name import tells_of
-from langmem_plus.remember.steps import Namespace, Steps, list_records
 from langmem_plus.speakers import Voice, key_of, name_of, shown_name
 from langmem_plus.text import words
 
@@ -77,9 +76,3 @@ class Speakers:
 def _is_named(name: str, text: str, *, but: str = "") -> bool:
     wanted = set(words(name))
     return bool(wanted) and wanted <= set(words(text)) - set(words(but))
-
-
-def find_speakers(namespace: Namespace) -> Steps[Speakers]:
-    """Who speaks in a namespace."""
-    facts = yield from list_records(namespace, {"role": "memory"})
-    return Speakers([*facts, *(yield from list_records(namespace, {"role": "user"}))])
