@@ -231,7 +231,7 @@ def _rank_alone(
     relevance, supported = relevance_of(query, hits, config, judged, strict=least >= INJECTED)
     named = np.array([hit.record.role in asked_for for hit in hits], bool)
     if sure is not None and sure < least and config.score_threshold is None:
-        below = f"the probability is {sure:.2f}, below {least:g}, the bound where score_threshold isn't set"
+        below = f"the probability is {sure:.2f}, below {least:g}, the bound where score_threshold is not set"
         reason = f"the memory hardly holds an answer: {below}"
         unlikely = [left_out(hit, reason) for hit, wanted in zip(hits, named, strict=True) if not wanted]
         hits = [hit for hit, wanted in zip(hits, named, strict=True) if wanted]
