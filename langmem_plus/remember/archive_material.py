@@ -105,7 +105,7 @@ def is_readable(turn: MemoryRecord | None, now: dt.datetime) -> bool:
     """Whether an archive may be made of a turn: it stands, or was deleted because its conversation was compressed, or
     cleared before the archive could read it.
     """
-    if turn is None or is_withheld(turn) or (turn.expires_at is not None and turn.expires_at <= now):
+    if turn is None or is_withheld(turn) or turn.has_ended(now):
         return False
     reason = turn.metadata.get("reason")
     is_left = reason == COMPRESSED or (reason == CLEARED and bool(turn.metadata.get(OWED)))

@@ -48,7 +48,7 @@ def draw_repeated(
         return None  # another record says it, under another key
     now = services.clock()
     for record in known:
-        expired = record.expires_at is not None and record.expires_at <= now
+        expired = record.has_ended(now)
         if record.status != "active" or expired or not is_supported(turn, record.text, services.config):
             return None
     known = known[: services.config.max_facts]
