@@ -23,7 +23,7 @@ TAG = re.compile(
     r"[,，;–-]\s*(?:(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should)n['’]?t \w+"
     r"|(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should) (?:it|he|she|they|we|you|I|there)"
     r"|right|correct|no|yes|eh|huh|you know|oder(?: nicht)?|nicht(?: wahr)?|gell|stimmt['’]?s"
-    r"|n['’]est[- ]ce pas|non|hein|verdad|cierto|¿?(?:no|verdad)|对吧|是吧|不是吗|对不对|是不是)\s*[?？]*\s*$",
+    r"|n['’]est[- ]ce pas|non|hein|verdad|cierto|¿?(?:no|verdad)|对吧|是吧|不是吗|对不对|是不是)\s*(?:[?？]+\s*)?$",
     re.IGNORECASE,
 )
 
@@ -94,11 +94,14 @@ _PLURAL = _Held(
     "$^",
     "我们|咱",
 )
-# Participles stand at the end of a German clause; "gegen" and "Gericht" don't.
-_PARTICIPLE = r"\w*(?:ge\w+|(?:ver|be|er|ent|zer|miss)\w{2,})(?:t|en)|\w{2,}iert"
+# Participles stand at the end of a German clause; "gegen" and "Gericht" don't. What repeats is bounded, here and below:
+# texts of a million characters are read, whatever is in them.
+_PARTICIPLE = r"\w{0,12}(?:ge\w{1,20}|(?:ver|be|er|ent|zer|miss)\w{2,20})(?:t|en)|\w{2,20}iert"
 # "compré", "viví", "llegó"; not "qué", "aquí", "café".
-_PRETERITE = r"\b(?!(?:qu|s|t|m|as|ah|aqu|all|caf|beb|porqu)[éí]\b)\w+(?:[éóí]|aron|ieron)\b"
-_SPANISH = r"\b(?:yo|el|los|las|una|con|por|para|mi|y|ayer|del|al|año|días)\b"
+_PRETERITE = r"\b(?!(?:qu|s|t|m|as|ah|aqu|all|caf|beb|porqu)[éí]\b)\w{1,20}(?:[éóí]|aron|ieron)\b"
+_OF_SPANISH = "yo el los las una con por para mi y ayer del al año días"
+_SPANISH = frozenset(_OF_SPANISH.split())
+_SPANISH_PAST = re.compile(_PRETERITE, re.IGNORECASE)
 _PAST = _Held(
     """was were did had been gone done went got took made saw met bought found felt gave came began won lost left told
     said thought read wrote ate drank drove flew sold sent spent taught chose grew slept kept wore ran knew became
@@ -108,7 +111,6 @@ _PAST = _Held(
     r"\w[^\We](?<!hundr)ed\b|\b(?:ich|er|sie|es|das|wo)\s+war\b|\bwar\s+(?:ich|er|sie|es|das|wir)\b"
     rf"|\b(?:habe?|hast|hat|haben|bin|bist|ist|sind)\s(?:\S+\s){{0,12}}(?:{_PARTICIPLE})(?=\s*(?:[.,;!?)]|$))",
     r"(?i)\b(?:ai|as|a|avons|avez|ont|suis|est|sommes|sont)\s+\w+ée?s?\b"
-    rf"|{_SPANISH}.*{_PRETERITE}|{_PRETERITE}.*{_SPANISH}"
     r"|(?<![为除])了(?!解)|(?<![通超经])过(?![敏去程来年])",
 )
 _ASKS_PAST = re.compile(
@@ -117,12 +119,14 @@ _ASKS_PAST = re.compile(
     r"|\b(?:has|have)\s(?:\S+\s){1,4}?(?:\w+ed|been|gone|done|seen|made|met|read|won|bought|taken|given|written|found)\b"
     rf"|\b(?:habe|hast|hat|haben|habt|bin|bist|ist|sind)\s(?:\S+\s){{0,12}}(?:{_PARTICIPLE})(?=\s*(?:[.,;!?)]|$))"
     r"|\b(?:ai|as|a|avons|avez|ont|est|es|suis)(?:-(?:je|tu|il|elle|on|nous|vous|ils|elles|t-\w+))?\s(?:\S+\s)?\w+é"
-    rf"|¿.*(?:{_PRETERITE}|\b(?!(?:ex|ins|cons|res|as|tr|ch|b|g)[ai]ste\b)\w+[ai]ste\b|\bh(?:e|as|a|emos|an)\s(?:\w+[ai]do|puesto|hecho|dicho|visto)\b)"
+    rf"|¿[^¿?]{{0,200}}?(?:{_PRETERITE}|\b(?!(?:ex|ins|cons|res|as|tr|ch|b|g)[ai]ste\b)\w{{1,20}}[ai]ste\b"
+    r"|\bh(?:e|as|a|emos|an)\s(?:\w{1,20}[ai]do|puesto|hecho|dicho|visto)\b)"
     r"|(?<![为除])了(?!解)|(?<![通超经])过(?![敏去程来年])",
     re.IGNORECASE,
 )
 _ASKING = re.compile(
-    r"\W*(?:(?:and|but|so|or|then|und|aber|oder|et|mais|y|pero)\s+)?(?:what|which|who|whom|whose|where|when|why|how|do|does|did|is|are|am|was|were|can|could|will|would|shall"
+    r"\W{0,9}(?:(?:and|but|so|or|then|und|aber|oder|et|mais|y|pero)\s{1,9})?(?:what|which|who|whom|whose|where|when|why"
+    r"|how|do|does|did|is|are|am|was|were|can|could|will|would|shall"
     r"|should|may|might|must|have|has|had|don|doesn|didn|isn|aren|wasn|won|couldn|wouldn|haven|hasn|any"
     r"|was|welche\w*|wer|wen|wem|wo|wohin|woher|wann|warum|wieso|wie|hast|hat|habt|bist|ist|sind|seid|kannst|willst"
     r"|magst|möchtest|darf|soll|sollte|kennst|weißt|gibt|geht|qui|que|quoi|quel\w*|où|quand|comment|pourquoi|combien"
@@ -197,9 +201,14 @@ def read(text: str) -> Reading:
         first_person=_FIRST_PERSON.by(text, said),
         own=_of_oneself(text, said),
         asks=asks,
-        past=_PAST.by(text, said),
+        past=_PAST.by(text, said) or _past_in_spanish(text, said),
         tells=_told(text) if asks else 1.0,
     )
+
+
+def _past_in_spanish(text: str, said: Collection[str]) -> bool:
+    """Accents at the end of a word are French, too, so a Spanish word must stand beside it."""
+    return not text.isascii() and not _SPANISH.isdisjoint(said) and bool(_SPANISH_PAST.search(text))
 
 
 def _told(text: str) -> float:

@@ -195,3 +195,22 @@ def test_the_share_that_tells_is_a_share(text: str) -> None:
     reading = read(text)
     assert 0 <= reading.tells <= 1
     assert reading.tells == 1 or reading.asks
+
+
+@pytest.mark.parametrize(
+    ("text", "past"),
+    [
+        ("y ñ " * 30_000, False),
+        ("hat " + "ge" * 50_000, False),
+        ("bin " + "iert" * 30_000 + "x", False),
+        (", right" + " " * 100_000 + "x?", False),
+        (", " * 20_000 + "?", False),
+        ("¿" * 100_000, False),
+        ("¿ hemos " * 10_000, False),
+        ("é " * 50_000 + "y compré", True),
+    ],
+)
+def test_hostile_texts_are_read_to_their_end(text: str, past: bool) -> None:
+    """What grows with the square of a text's length would take hours here."""
+    assert read(text).past is past
+    assert not asks_past(text)
