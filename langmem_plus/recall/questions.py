@@ -20,7 +20,7 @@ from langmem_plus.small_talk import (
     normalise,
 )
 from langmem_plus.speakers import name_of
-from langmem_plus.text import SENTENCE, tokens
+from langmem_plus.text import SENTENCE, tokens, words
 
 # From this cosine on a question is another one in other words.
 PARAPHRASE = 0.75
@@ -29,6 +29,17 @@ _FORMULA = re.compile(r"\best-ce qu(?:e\b|['’])", re.IGNORECASE)
 # Shorter words say little of what is asked ("wo", "le"); verbs of the first and the third person differ in so many
 # letters at their end.
 _SAYS, _ENDING = 3, 2
+# "My favourite show is Who Wants to Be a Millionaire?" says what it is, whatever mark stands at the end.
+_SAYING = re.compile(
+    r"(?<=\w)(?: ?(?P<mark>[:=])|\s(?:(?:is|are)(?: called)?|ist|sind|heißt|heißen|lautet|est|sont|s['’]appelle|es|son"
+    r"|se llama)\b)\s",
+    re.IGNORECASE,
+)
+_ASKING = re.compile(
+    r"\b(?:what|which|who|whose|where|when|why|how|if|whether|do|does|did|is|are|am|can|could|will|would|should|have|has"
+    r"|wer|was|wo|wie|wann|warum|ob|welche\w*|kennst|weißt|qui|quoi|où|quand|comment|pourquoi|quel\w*|si|qu"
+    r"|qué|quién|dónde|cuándo|cómo|cuál)\b"
+)
 _SMALL_TALK = longest_first(tuple({*GREETINGS_AND_THANKS, *ACKNOWLEDGEMENTS, *FILLERS}))
 
 
@@ -57,7 +68,8 @@ def without_questions(
     A question holds its own words, so search by words and vectors finds it before its answer. Dropped are turns that
     are nothing but questions (`only_asks`) and that hold every content word of the query, and at most as many others,
     or whose best sentence is as near to it as a paraphrase; another question may still tell something ("Do you like
-    my new bike?"). Ann's "where do I live?" asks what "where does Ann live?" asks.
+    my new bike?"), and so does what names it ("my bike is a Brompton?"). Ann's "where do I live?" asks what "where does
+    Ann live?" asks.
 
     Args:
         query: what was asked.
@@ -77,8 +89,22 @@ def without_questions(
     return kept, dropped
 
 
+def _tells(text: str, query: str) -> bool:
+    """Whether a text with a question mark says what something is, in a word that the question doesn't hold: "my band is
+    Who's There?" It asks where a small letter begins a question word: "my band is what?"
+    """
+    found = _SAYING.search(text)
+    if found is None:
+        return False
+    what, said = SENTENCE.findall(text[: found.start()])[-1].lower(), text[found.end() :]
+    asks = _ASKING.search(what) or _ASKING.match((said.lower() if found["mark"] else said).lstrip())
+    return not asks and bool(tokens(what)) and not set(words(said)) <= set(words(query))
+
+
 def _same(query: str, asker: str, hit: MemoryHit, near: float) -> bool:
     wanted, held = set(tokens(query)), read(hit.record.text).words.keys()
+    if _tells(hit.record.text, query):
+        return False
     if near >= PARAPHRASE or (wanted <= held and len(held) <= 2 * len(wanted)):
         return True
     text, speaker = hit.record.text, name_of(hit.record)

@@ -74,6 +74,28 @@ def test_other_turns_keep_their_place(hit: MakeHit, text: str) -> None:
     assert without_questions(QUERY, [turn, said]) == ([turn, said], [])
 
 
+@pytest.mark.parametrize(
+    ("asked", "text", "tells"),
+    [
+        ("which quiz show is my favourite?", "My favourite quiz show is Who Wants to Be a Millionaire?", True),
+        ("what is the wifi password?", "The wifi password is Hunter?2?", True),
+        ("what is the wifi password?", "wifi password: Hunter?2?", True),
+        ("wie lautet das Passwort?", "Das Passwort lautet Hunter?2?", True),
+        ("what is my band called?", "My band is called Who's There?", True),
+        ("what is my band called?", "My band is called what?", False),
+        ("what is the wifi password?", "The wifi password is what?", False),
+        ("what is the wifi password?", "Do you know what the wifi password is today?", False),
+        ("what is the wifi password?", "Question: What is the wifi password here?", False),
+        ("what is the wifi password?", "The wifi password is the wifi password?", False),
+        ("wo ist mein Hund?", "Wo ist mein Hund?", False),
+    ],
+)
+def test_what_names_the_answer_is_no_question(hit: MakeHit, asked: str, text: str, tells: bool) -> None:
+    """A title or a password may end in a question mark; what asks with a question word states nothing."""
+    turn = hit(text, {"total": 0.9}, role="user")
+    assert without_questions(asked, [turn], {place_of(turn): 0.9})[0] == ([turn] if tells else [])
+
+
 def test_the_current_fact_comes_before_an_old_question_and_its_outdated_answer(
     store: BaseStore, put: Put, scope: Scope
 ) -> None:
