@@ -5,9 +5,10 @@ Rows are versions: an update writes a new row with a higher id, so that what is 
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,6 +19,7 @@ from langmem_plus.store.markdown.connection import REMEMBERED_DROPS, Connection,
 from langmem_plus.store.markdown.describe import Description
 from langmem_plus.store.markdown.entry import Entry
 from langmem_plus.store.markdown.files import Stamp
+from langmem_plus.store.markdown.followed import FollowedFiles
 from langmem_plus.store.markdown.vectors import Vectors
 from langmem_plus.store.refused import text_hash
 
@@ -115,6 +117,7 @@ class Index(Connection):
     def __init__(self, path: Path | None, vectors: Path) -> None:
         super().__init__(path, vectors)
         self.vectors, self.bits = Vectors(self), KeptBits(self)
+        self.files = FollowedFiles(self)
         self._loosened: set[Place] = set()
 
     # reading
@@ -144,12 +147,6 @@ class Index(Connection):
     def count(self) -> int:
         """The number of items."""
         return int(self.db.execute("SELECT count(*) FROM items").fetchone()[0])
-
-    def paths(self) -> dict[str, Stamp]:
-        """Every file that the index has read, unreadable ones too."""
-        sql = "SELECT path, inode, size, mtime, ctime FROM {}"
-        found = self.db.execute(f"{sql.format('items')} UNION ALL {sql.format('skipped')}")
-        return {from_sql(path): Stamp._make(stamp) for path, *stamp in found}
 
     def skipped(self) -> dict[str, tuple[str, str]]:
         """The files that hold no item, each with the kind of reason and its words."""
@@ -189,15 +186,24 @@ class Index(Connection):
 
     # writing, inside of `writing`
 
+    @contextlib.contextmanager
+    def _transaction(self) -> Iterator[None]:
+        try:
+            with super()._transaction():
+                yield
+        except BaseException:
+            self.files.forget()  # what was noted of them was taken back
+            raise
+
     def put(self, entry: Entry, description: Description, path: str, stamp: Stamp) -> int:
         """Write an item as a new version and return its id. It keeps its place among its thread's turns and the scores
         of its last recall, and, where the file says the same of its time, how far reads have prolonged that.
         """
         key = to_sql(entry.key)
-        sql = "SELECT id, born, last_scores, ttl, expires_at, deadline FROM items WHERE key=?"
+        sql = "SELECT id, born, last_scores, ttl, expires_at, deadline, path FROM items WHERE key=?"
         old = self.db.execute(sql, (key,)).fetchone()
         if old:
-            self._drop(old[0])
+            self._drop(old[0], from_sql(old[6]))
         self.remove_path(path)
         is_record = entry.role is not None
         own_scores = entry.value.get("last_scores") if is_record else None
@@ -221,6 +227,7 @@ class Index(Connection):
                 *(entry.ttl, entry.expires_at, entry.ends_at, deadline),
             ),
         )
+        self.files.put(path, stamp)
         row_id = int(cursor.lastrowid or 0)
         if not old:
             self.db.execute("UPDATE items SET born=id WHERE id=?", (row_id,))
@@ -238,32 +245,30 @@ class Index(Connection):
         found = self.db.execute(sql, (text_hash(entry.key), entry.ttl, entry.expires_at)).fetchone()
         return found[0] if found else ""
 
-    def restamp(self, path: str, stamp: Stamp) -> None:
-        """Note that a file was touched but says the same."""
-        values = (*stamp, to_sql(path))
-        self.db.execute("UPDATE items SET inode=?, size=?, mtime=?, ctime=? WHERE path=?", values)
-
     def skip(self, path: str, stamp: Stamp, reason: str, detail: str = "") -> None:
         """Note a file that holds no item, so that it isn't read again until it changes."""
         self.remove_path(path)
         values = (to_sql(path), *stamp, reason, to_sql(detail))
         self.db.execute("INSERT INTO skipped VALUES(?,?,?,?,?,?,?)", values)
+        self.files.put(path, stamp)
 
     def remove(self, key: str) -> None:
         """Forget an item."""
-        found = self.db.execute("SELECT id FROM items WHERE key=?", (to_sql(key),)).fetchone()
+        found = self.db.execute("SELECT id, path FROM items WHERE key=?", (to_sql(key),)).fetchone()
         if found:
-            self._drop(found[0])
+            self._drop(found[0], from_sql(found[1]))
 
     def remove_path(self, path: str) -> None:
         """Forget whatever stood in a file."""
         name = to_sql(path)
         found = self.db.execute("SELECT id FROM items WHERE path=?", (name,)).fetchone()
         if found:
-            self._drop(found[0])
+            self._drop(found[0], path)
         self.db.execute("DELETE FROM skipped WHERE path=?", (name,))
+        self.files.drop(path)
 
-    def _drop(self, row_id: int) -> None:
+    def _drop(self, row_id: int, path: str) -> None:
+        self.files.drop(path)
         self._loosened.update(self.places([row_id]).values())
         self.bits.forget(row_id)
         for sql in (

@@ -103,7 +103,7 @@ def _flush(engine: Engine, namespace: Namespace) -> None:
                 with index.writing():
                     for action, stamp in zip(actions, stamps, strict=True):
                         if stamp is not None:
-                            index.restamp(action.path, stamp)
+                            index.files.restamp(action.path, stamp)
                     expiring.set_expiry(index, [(row.key, until) for row, until in rows], engine.expiry.now())
 
             room.use(note)

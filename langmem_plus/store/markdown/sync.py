@@ -133,7 +133,7 @@ def bring_in_step(index: Index, folder: Path, namespace: Namespace, fields: Sequ
     Raises:
         OSError: a folder can't be read; the index is as it was.
     """
-    known = index.paths()
+    known = index.files.all()
     on_disk = _scan_with_closed(folder, known, tidy=not index.in_memory)
     if on_disk == known:  # told at once, however many there are
         return False
@@ -220,7 +220,7 @@ def _take(index: Index, read: _Read) -> int | None:
     if row is not None:
         same = row.says(entry)
         if same and row.path == read.path:
-            index.restamp(read.path, read.stamp)
+            index.files.restamp(read.path, read.stamp)
             return None
         if not same and entry.updated_at <= row.updated_at:
             # Edited by hand: the store's own line still tells the time before.

@@ -106,7 +106,7 @@ def test_any_text_is_a_key_a_path_and_a_thread(index: Index, text: str) -> None:
     row = index.get(text)
     assert row is not None
     assert (row.key, row.path) == (text, f"items/{text}")
-    assert list(index.paths()) == [f"items/{text}"]
+    assert list(index.files.all()) == [f"items/{text}"]
     assert index.holder(f"items/{text}") == (text, EARLY)
     assert index.outlines(0)[0][3] == text
     assert index.vectors.texts([text_hash(f"about {text}")]) == {f"about {text}": text}

@@ -80,7 +80,7 @@ def test_what_was_only_touched_is_not_edited(
     assert store.get(ns, "k") == item
     assert room.use(lambda index: index.position()) == before
     assert (edits, len(embedder.texts), caplog.text) == ([], texts, "")
-    assert room.use(lambda index: index.paths())[f"items/{path.name}"] == Stamp.of(path.stat())
+    assert room.use(lambda index: index.files.all())[f"items/{path.name}"] == Stamp.of(path.stat())
 
 
 def test_what_the_store_writes_is_not_read_again(open_store: Any, ns: Any, monkeypatch: pytest.MonkeyPatch) -> None:
