@@ -9,11 +9,14 @@ import pytest
 from typer.testing import CliRunner
 
 from langmem_plus.client import MemoryClient
+from langmem_plus.config import MemoryConfig
 from langmem_plus.evals.bench import recall as bench
 from langmem_plus.evals.bench.__main__ import app
 from langmem_plus.evals.bench.timing import Times
+from langmem_plus.evals.scale import questions
 from langmem_plus.providers.embeddings import find_local
 from langmem_plus.providers.token_bits import local_token_encoder
+from langmem_plus.store.markdown.namespace import OpenNamespace
 
 
 def test_the_command_prints_the_stages_and_writes_json(tmp_path: Path) -> None:
@@ -25,7 +28,7 @@ def test_the_command_prints_the_stages_and_writes_json(tmp_path: Path) -> None:
     found = json.loads(written.read_text())
     (size,) = found["sizes"]
     assert (size["size"], size["vectors"]) == (40, "drawn")
-    assert list(size["asked"]) == [bench.OPENED, bench.NEW, bench.AGAIN, bench.WORDS]
+    assert list(size["asked"]) == [bench.OPENED, bench.NEW, bench.AGAIN, bench.PAUSED, bench.WORDS]
     for rows in size["asked"].values():
         assert list(rows) == list(bench.ROWS)
         assert rows["recall"]["p50"] >= rows["ours"]["p50"] > 0
@@ -53,6 +56,24 @@ def test_what_is_asked_for_is_found(tmp_path: Path, kind: str) -> None:
         assert local_token_encoder() is not None
 
 
+def test_after_a_pause_the_files_are_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once a question, and only then: what a look costs is what that column shows beside the one before it."""
+    bench.fill(tmp_path / "store", 10, "drawn")
+    asked = questions(5, 1, 3)
+    with (
+        bench.watch("drawn") as watched,
+        MemoryClient(tmp_path / "store", config=MemoryConfig(sync_interval=86_400)) as c,
+    ):
+        bench._ask_all(c, watched, asked)
+        looks: list[object] = []
+        follow = OpenNamespace.follow
+        monkeypatch.setattr(OpenNamespace, "follow", lambda room, index: (looks.append(room), follow(room, index))[1])
+        bench._ask_all(c, watched, asked)
+        assert not looks
+        bench._ask_all(c, watched, asked, paused=True)
+        assert len(looks) == len(asked)
+
+
 def test_turns_are_a_users(tmp_path: Path) -> None:
     """So many, in threads of exchanges, the user's by name; what is drawn out of them is not what is timed."""
     records = [*bench.turns(45)]
@@ -67,12 +88,12 @@ def test_turns_are_a_users(tmp_path: Path) -> None:
 
 
 def test_only_ten_thousand_memories_have_a_target() -> None:
-    """And only once the store is open."""
+    """And only once the store is open, and in step with its files."""
     times = dict.fromkeys(bench.ROWS, Times(12.0, 20.0, 3))
-    asked = dict.fromkeys((bench.OPENED, bench.NEW, bench.AGAIN), times)
+    asked = dict.fromkeys((bench.OPENED, bench.NEW, bench.AGAIN, bench.PAUSED), times)
     few, many = (bench.Recalls(size, "model", 900.0, 1.0, asked) for size in (1000, 10_000))
     figures = [*bench.targets([few, many])]
-    assert [figure.reached for figure in figures] == [None, None, None, False, False, None]
+    assert [figure.reached for figure in figures] == [None, None, None, None, False, False, None, None]
 
 
 @pytest.mark.parametrize("sizes", ["abc", "0", "", "1000,-5", "10.5", "9999999999"])
