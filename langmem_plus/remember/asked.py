@@ -58,10 +58,14 @@ UNWANTED_AFTER = re.compile(
     r"[\s.!。！]{0,9}$",
     re.IGNORECASE,
 )
-_FORGET = r"(?:forget|stop remembering)"
+_FORGET = (
+    r"(?:forget|stop remembering|"
+    r"(?:don['’]t|do not) (?:ever )?(?:remember|memori[sz]e)(?= (?:my|our)\b(?!.*(?:\b(?:is|are|was|were)\b|\?))))"
+)
 _ERASE = (
     r"(?:(?:delete|erase|remove|drop)(?: from (?:your )?memory| the (?:memory|note)|(?= the fact that\b)|"
-    r"(?= (?:what|everything|all|anything) (?:I|you)\b)))"
+    r"(?= (?:what|everything|all|anything) (?:I|you)\b)|"
+    r"(?= (?:my|our|that|what|where|how) .{1,120} from (?:your |the )?memory\b)))"
 )
 _SAID = (
     r"what (?:I|you)(?:['’]ve| have)? (?:just )?(?:said|told you|mentioned|wrote|know|remember)(?: to you)?"
@@ -105,6 +109,13 @@ FORGET_LAST = re.compile(
     r"(?:bitte |wieder )*(?:vergessen|löschen)(?: bitte)?\W*$|"
     r"(?:请|麻烦|帮我|[你您]|能不能|能|可以|可不可以)*把(?P<chinese>我[^，。,]{1,30}?)给?"
     r"(?:忘掉|忘了|忘记|删掉|删除|删了)[吧吗]?\W*$",
+    re.IGNORECASE,
+)
+# "… from your memory": where it is to be forgotten, no part of what is.
+FROM_MEMORY = re.compile(
+    r"\s+(?:from|in) (?:your |the )?(?:long[- ]term )?memory\W*$|"
+    r"\s+aus (?:deinem|Ihrem|dem) (?:Gedächtnis|Speicher)\W*$|"
+    r"\s+de (?:ta|votre|la) mémoire\W*$|\s+de (?:tu|su|la) memoria\W*$",
     re.IGNORECASE,
 )
 ALL = re.compile(

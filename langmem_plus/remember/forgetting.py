@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from langmem_plus.records import FORGOTTEN, Decision, Fact, MemoryRecord
 from langmem_plus.remember.asked import ALL
 from langmem_plus.remember.by_name import FIRST_PERSON, tells_of
+from langmem_plus.remember.data_names import CHINESE_OWNER, OWNERS, TELLS, Datum, find_datum, may_tell
 from langmem_plus.remember.likeness import holds
 from langmem_plus.remember.sentences import LONGEST_STATEMENT
 from langmem_plus.remember.simhash import LOCATING, NEGATIONS
@@ -47,14 +48,6 @@ _ASIDES = (
     (re.compile(r"(?:what|who|when) (my|our) (.+?) (?:is|are)\b(?: called| named)?", re.IGNORECASE), r"\1 \2"),
 )
 _ABOUT = re.compile(r"^(?:about|über|sur|sobre|关于)\s*", re.IGNORECASE)
-_OWNER = r"(?:my|our|mein\w{0,2}|unser\w{0,2}|mon|ma|mes|notre|nos|mis?|nuestr\w{1,2})"
-_TELLS = re.compile(
-    rf"(?P<thing>{_OWNER} [\w' -]{{1,60}}?) (?:is|are|=|ist|sind|lautet|est|sont|es|son) (?P<value>.+)|"
-    r"(?P<chinese>我们?的?\w{1,20}?)(?:是|为|[:：])\s*(?P<told>.+)",
-    re.IGNORECASE | re.DOTALL,
-)
-_OWNERS = re.compile(_OWNER, re.IGNORECASE)
-_CHINESE_OWNER = re.compile(r"^我们?的?")
 # What can be named like a slot: a datum, or what people keep to themselves. "Forget my umbrella" is about an umbrella.
 _DATUM = re.compile(r"\d|@")
 _SECRET = re.compile(
@@ -128,15 +121,31 @@ def _find_forgotten(request: str, known: Sequence[MemoryRecord]) -> tuple[list[M
     stated = [record for record in known if _says_the_same(request, record.text)]
     if stated:
         return stated, STATED
+    datum, wanted = find_datum(request), set(tokens(request))
     named = [record for record in known if _is_named(request, record.text)]
-    wanted = set(tokens(request))
-    holding = [record for record in known if wanted and wanted <= set(tokens(record.text))]
+    like = [record for record in known if not _tells_another(record.text, datum)]
+    holding = [record for record in like if wanted and wanted <= set(tokens(record.text))]
+    if datum is not None and not named:
+        named = [record for record in like if _tells_of(record.text, datum)]
+        holding += [each for each in like if each not in holding and may_tell(each.text, datum)]
     meant = [*named, *(record for record in holding if record not in named)]
     if named and all(_says_the_same(named[0].text, record.text) for record in meant[1:]):
         return meant, NAMED
     if len(meant) > 1:
         return [], f"{len(meant)} memories could be meant"
     return [], f"{holding[0].text!r} says more than that" if holding else "nothing known is meant"
+
+
+def _tells_of(text: str, datum: Datum) -> bool:
+    """Whether a statement tells the datum that is named, whatever it calls it."""
+    told = find_datum(text)
+    return told is not None and bool(told.value) and datum.covers(told)
+
+
+def _tells_another(text: str, datum: Datum | None) -> bool:
+    """Whether a statement tells a datum of another kind: an e-mail address is no address."""
+    told = find_datum(text) if datum else None
+    return told is not None and datum is not None and bool(told.value) and told.kind not in datum.kinds
 
 
 def concerns(request: str, record: MemoryRecord, speaker: str = "") -> bool:
@@ -154,6 +163,9 @@ def _says_the_same(a: str, b: str) -> bool:
     mine, theirs = _content(a), _content(b)
     if mine and Counter(mine) == Counter(theirs):
         return mine == theirs or not LOCATING & set(words(a))
+    told, known = find_datum(a), find_datum(b)
+    if told and known and told.value and known.value and (told.covers(known) or known.covers(told)):
+        return True
     one, other = find_slot(a), find_slot(b)
     if one is None or other is None or not (one.same_slot(other) and one.value == other.value):
         return False
@@ -182,9 +194,9 @@ def _is_named(request: str, text: str) -> bool:
     if slot is None or not slot.alone or find_slot(request) is not None or not _ends_with(text, slot):
         return False
     subject, rest = canonical(request)
-    if _CHINESE_OWNER.sub("", rest) in _CALLED_IN_CHINESE.get(slot.attribute, ()):
+    if CHINESE_OWNER.sub("", rest) in _CALLED_IN_CHINESE.get(slot.attribute, ()):
         return subject == slot.subject
-    wanted = {stem(word) for word in words(rest) if word not in _FILLING and not _OWNERS.fullmatch(word)}
+    wanted = {stem(word) for word in words(rest) if word not in _FILLING and not OWNERS.fullmatch(word)}
     attribute = {stem(word) for word in slot.attribute.split()}
     called = [attribute, attribute - _WORDLESS, *({stem(word)} for word in _CALLED.get(slot.attribute, ()))]
     return (
@@ -195,7 +207,7 @@ def _is_named(request: str, text: str) -> bool:
 def _names_datum(request: str, text: str) -> bool:
     """Whether a statement tells the datum or the secret that is named, and nothing else."""
     subject, rest = canonical(text[:LONGEST_STATEMENT])
-    told = _TELLS.fullmatch(rest)
+    told = TELLS.fullmatch(rest)
     if told is None:
         return False
     thing, value = told["thing"] or told["chinese"], told["value"] or told["told"]
@@ -203,9 +215,9 @@ def _names_datum(request: str, text: str) -> bool:
         return False
     asker, named = canonical(request)
     if told["chinese"]:
-        return asker == subject and _CHINESE_OWNER.sub("", named) == _CHINESE_OWNER.sub("", thing)
+        return asker == subject and CHINESE_OWNER.sub("", named) == CHINESE_OWNER.sub("", thing)
     asked_for, thing_words = (
-        [stem(word) for word in words(said) if word not in _FILLING and not _OWNERS.fullmatch(word)]
+        [stem(word) for word in words(said) if word not in _FILLING and not OWNERS.fullmatch(word)]
         for said in (named, thing)
     )
     return asker == subject and bool(asked_for) and asked_for == thing_words

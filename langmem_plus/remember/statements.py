@@ -17,6 +17,7 @@ from langmem_plus.remember.asked import (
     FORGET_ALL,
     FORGET_IDIOM,
     FORGET_LAST,
+    FROM_MEMORY,
     UNWANTED,
     UNWANTED_AFTER,
 )
@@ -133,7 +134,7 @@ def _to_forget(clause: str) -> str:
     if match := FORGET_LAST.match(clause):
         return match["what"] or match["chinese"]
     match = FORGET.match(clause)
-    said = _POLITE_END.sub("", clause[match.end() :]) if match else ""
+    said = FROM_MEMORY.sub("", _POLITE_END.sub("", clause[match.end() :])) if match else ""
     return "" if _NOT_AT_END.search(said) else said
 
 

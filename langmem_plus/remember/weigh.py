@@ -25,6 +25,7 @@ from langmem_plus.remember.decide import (
 )
 from langmem_plus.remember.draft import Draft, Proposal, decide_by_proposal
 from langmem_plus.remember.enact import Decided, Writing
+from langmem_plus.remember.fact_records import to_record
 from langmem_plus.remember.forgetting import find_forgotten, find_witnesses
 from langmem_plus.remember.ledger import Ledger, nearest
 from langmem_plus.remember.neighbours import KNOWN, alive, find_neighbours, neighbour_count
@@ -32,6 +33,7 @@ from langmem_plus.remember.review import forgets
 from langmem_plus.remember.settle import waits
 from langmem_plus.remember.statements import asks_not_to_keep
 from langmem_plus.remember.steps import Ask, Namespace, Steps, get_records, list_records
+from langmem_plus.remember.undone import tell_undone
 from langmem_plus.services import Services
 from langmem_plus.speakers import Voice, by_speaker, name_of
 
@@ -162,6 +164,10 @@ def weigh_steps(
             asking=asking,
         )
     )
+    made = [to_record(fact, waiting[fact.source_id], services.clock()) for fact in fresh if not is_request(fact)]
+    about = [record for writing in result.writings for record in writing.seen.values()]
+    done = [decision for writing in result.writings for decision in writing.decisions]
+    result.warnings += tell_undone(requests, done, [*about, *made]) if requests else []
     for writing in result.writings:
         writing.hold(services.review)
     return result

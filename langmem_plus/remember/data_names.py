@@ -1,0 +1,144 @@
+"""What people call their data: "my email", "my e-mail address" and "my mail address" are one, "my address" is another.
+
+A datum is read from its name alone ("my work phone number"), or from a statement that tells it ("My work phone is …").
+What stands beside the name tells whose or which it is, and has to be the same: a work phone isn't the phone.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from dataclasses import dataclass
+
+from langmem_plus.remember.sentences import LONGEST_STATEMENT
+from langmem_plus.remember.slot_kinds import is_of_kind
+from langmem_plus.remember.slots import JOINS_MORE, canonical
+from langmem_plus.text import STOP_WORDS, tokens
+
+OWNER = r"(?:my|our|mein\w{0,2}|unser\w{0,2}|mon|ma|mes|notre|nos|mis?|nuestr\w{1,2})"
+TELLS = re.compile(
+    rf"(?P<thing>{OWNER} [\w' -]{{1,60}}?) (?:is|are|=|ist|sind|lautet|est|sont|es|son) (?P<value>.+)|"
+    r"(?P<chinese>我们?的?\w{1,20}?)(?:是|为|[:：])\s*(?P<told>.+)",
+    re.IGNORECASE | re.DOTALL,
+)
+OWNERS = re.compile(OWNER, re.IGNORECASE)
+CHINESE_OWNER = re.compile(r"^我们?的?")
+_EMAIL, _PHONE, _MOBILE, _ADDRESS, _BIRTHDAY = "email", "phone", "mobile phone", "address", "birthday"
+_MAILING = "mailing address"  # or the one of e-mail, by the "mail address" that it shares its stem with
+_NAMES = {
+    _EMAIL: (
+        "email, e-mail, mail, email address, e-mail address, emailadresse, mailadresse, e-mail adresse, mail adresse, "
+        "adresse email, courriel, correo, correo electrónico, dirección de correo, "
+        "dirección de correo electrónico, dirección de email, 邮箱, 邮箱地址, 电子邮箱, 电子邮件, 邮件地址"
+    ),
+    _PHONE: (
+        "phone, phone number, telephone, telephone number, number, telefon, telefonnummer, nummer, téléphone, "
+        "numéro de téléphone, numéro, teléfono, número de teléfono, número, 电话, 电话号码, 号码"
+    ),
+    _MOBILE: (
+        "mobile, mobile number, mobile phone, mobile phone number, cell, cell number, cell phone, cell phone number, "
+        "cellphone, cellphone number, handy, handynummer, mobilnummer, portable, numéro de portable, móvil, "
+        "número de móvil, celular, número de celular, 手机, 手机号, 手机号码"
+    ),
+    _ADDRESS: (
+        "address, home address, postal address, street address, adresse, anschrift, wohnadresse, "
+        "heimadresse, adresse postale, dirección, dirección postal, domicilio, 地址, 住址, 家庭地址"
+    ),
+    _MAILING: "mailing address, mail address",
+    _BIRTHDAY: (
+        "birthday, birthdate, birth date, date of birth, geburtstag, geburtsdatum, anniversaire, date de naissance, "
+        "cumpleaños, fecha de nacimiento, 生日, 出生日期"
+    ),
+}
+_COVERS = {_PHONE: (_PHONE, _MOBILE)}  # a mobile phone is a phone, and another phone is no mobile one
+_ALONE = {frozenset(tokens(word)) for word in ("number", "nummer", "numéro", "número")}  # "card number" is no phone's
+_BESIDE = STOP_WORDS | {"now", "really", "please", "user", "users", "de", "d", "la", "le", "el", "l"}
+_VALUES = {
+    _EMAIL: re.compile(r"\S@\S"),
+    _PHONE: re.compile(r"\d[\d\s()./-]{3,}\d"),
+    _MOBILE: re.compile(r"\d[\d\s()./-]{3,}\d"),
+}
+_LEAD = re.compile(r"(?:(?:on|am|le|el|now|currently|jetzt|ahora|maintenant) )+", re.IGNORECASE)
+_DATUM = re.compile(r"\d|@")
+_CURRENT = frozenset(tokens("new current present neu aktuell nouveau nouvelle nuevo nueva"))  # of a name told
+_CHINESE_NAME = re.compile(r"[\u4e00-\u9fff]")
+_BY_WORDS = {
+    frozenset(tokens(name)) - _BESIDE: kind
+    for kind, names in _NAMES.items()
+    for name in names.split(", ")
+    if not _CHINESE_NAME.match(name)
+}
+_BY_TEXT = {name: kind for kind, names in _NAMES.items() for name in names.split(", ") if _CHINESE_NAME.match(name)}
+
+
+@dataclass(frozen=True)
+class Datum:
+    """A datum that is named, and where it is told, its value.
+
+    Args:
+        subject: whose, as in `slots.Slot`.
+        kind: what it is.
+        beside: the words beside its name: which of several.
+        value: as it is told; empty where it is only named.
+    """
+
+    subject: str
+    kind: str
+    beside: frozenset[str]
+    value: str = ""
+
+    def covers(self, told: Datum) -> bool:
+        """Whether the other one is what is named by this one; it has to be the same where both tell a value."""
+        known = told.beside in (self.beside, self.beside | (told.beside & _CURRENT))
+        same = not (self.value and told.value) or self.value.casefold() == told.value.casefold()
+        return self.subject == told.subject and known and same and told.kind in self.kinds
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """What is of this kind: a mobile phone is a phone, too."""
+        return _COVERS.get(self.kind, (self.kind,))
+
+
+@functools.lru_cache(maxsize=4096)
+def find_datum(text: str) -> Datum | None:
+    """The datum that a text names or tells, if it does nothing else.
+
+    >>> find_datum("my work email address")
+    Datum(subject='user', kind='email', beside=frozenset({'work'}), value='')
+    >>> find_datum("My phone is broken.") is None
+    True
+    """
+    if len(text) > LONGEST_STATEMENT:
+        return None
+    subject, rest = canonical(text)
+    told = TELLS.fullmatch(rest)
+    if told is None:
+        return _named(subject, rest, "")
+    value = _LEAD.sub("", (told["value"] or told["told"]).strip())
+    if JOINS_MORE.search(value):
+        return None
+    found = _named(subject, told["thing"] or told["chinese"], value)
+    if found is not None and found.kind == _ADDRESS and is_of_kind(_EMAIL, value):
+        found = Datum(subject, _EMAIL, found.beside, value)
+    return found if found and is_of_kind(found.kind, value) and ("@" in value) == (found.kind == _EMAIL) else None
+
+
+def _named(subject: str, name: str, value: str) -> Datum | None:
+    owned = CHINESE_OWNER.sub("", name)
+    if owned in _BY_TEXT:
+        return Datum(subject, _BY_TEXT[owned], frozenset(), value)
+    said = frozenset(word for word in tokens(name) if word not in _BESIDE and not OWNERS.fullmatch(word))
+    names = [name for name in _BY_WORDS if name <= said]
+    if not names:
+        return None
+    called = max(names, key=len)
+    beside = said - called
+    return None if beside and called in _ALONE else Datum(subject, _BY_WORDS[called], beside, value)
+
+
+def may_tell(text: str, wanted: Datum) -> bool:
+    """Whether a text, which may say more, holds a name of a datum, what stands beside it, and what may be its value."""
+    said = set(tokens(text))
+    named = any(kind in wanted.kinds and name <= said and name not in _ALONE for name, kind in _BY_WORDS.items())
+    told = any(kind in wanted.kinds and name in text for name, kind in _BY_TEXT.items())
+    return (named or told) and wanted.beside <= said and bool(_VALUES.get(wanted.kind, _DATUM).search(text))

@@ -1,0 +1,111 @@
+"""What people call their data."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from langmem_plus.records import MemoryRecord
+from langmem_plus.remember.data_names import find_datum
+from langmem_plus.remember.forgetting import find_forgotten
+from langmem_plus.remember.statements import forget_requests
+
+TOLD = {
+    "email": ("kim@wood.no", ["email", "e-mail", "email address", "e-mail address", "mail"]),
+    "phone": ("555 1234 77", ["phone", "phone number", "telephone number", "number", "telephone"]),
+    "address": ("12 Elm Street, Oslo", ["address", "home address", "postal address", "street address"]),
+    "birthday": ("3 May 1980", ["birthday", "birthdate", "date of birth", "birth date"]),
+}
+WHICH = ["", "work ", "new ", "old ", "wife's ", "ex-husband's "]
+
+
+def meant(request: str, *texts: str) -> list[str]:
+    """The texts of the records that a request to forget means."""
+    known = [MemoryRecord(id=text, text=text, user_id="u") for text in texts]
+    return [record.text for record in find_forgotten(request, known)[0]]
+
+
+@given(
+    st.sampled_from(sorted(TOLD)),
+    st.sampled_from(sorted(TOLD)),
+    st.sampled_from(WHICH),
+    st.sampled_from(WHICH),
+    st.data(),
+)
+def test_any_name_of_a_datum_means_it_and_no_other(told: str, asked: str, which: str, wanted: str, data: st.DataObject):
+    """By whatever name each was called; what belongs to somebody else, or is another one, stays."""
+    value, names = TOLD[told]
+    text = f"My {which}{data.draw(st.sampled_from(names))} is {value}."
+    if told == "phone" and which and "My " + which + "number" in text:
+        return  # "my work number" may be any number
+    name = data.draw(st.sampled_from([name for name in TOLD[asked][1] if name != "number" or not wanted]))
+    found = meant(f"my {wanted}{name}", text, "I like jazz.")
+    same = told == asked and (which == wanted or (which, wanted) == ("new ", ""))
+    assert found == ([text] if same else [])
+
+
+@pytest.mark.parametrize(
+    ("request_", "text"),
+    [
+        ("Delete my email address from your memory.", "My email is kim@wood.no."),
+        ("Can you please erase my e-mail from the memory?", "My email address is kim@wood.no."),
+        ("Remove my phone number from your memory, please.", "My phone is 555 1234."),
+        ("Don't remember my email address.", "My email is kim@wood.no."),
+        ("Forget that my email address is kim@wood.no.", "My email is kim@wood.no."),
+        ("Forget my phone number.", "My mobile number is 555 1234."),
+        ("Forget my address.", "My home address is 12 Elm Street."),
+        ("Lösche meine Mailadresse aus deinem Gedächtnis.", "Meine E-Mail-Adresse ist a@b.de."),
+        ("Vergiss mein Geburtsdatum.", "Mein Geburtstag ist am 3. Mai 1980."),
+        ("Efface mon adresse e-mail de ta mémoire.", "Mon email est a@b.fr."),
+        ("Borra mi teléfono de tu memoria.", "Mi número de teléfono es 123 456."),
+        ("忘记我的邮箱地址。", "我的邮箱是a@b.cn。"),
+    ],
+)
+def test_requests_reach_what_is_called_otherwise(request_: str, text: str) -> None:
+    """And not a datum of another kind beside it."""
+    (wanted,) = forget_requests(request_)
+    beside = "My pin is 1234." if "@" in text else "My email address is kim@work.no."
+    assert meant(wanted, text, beside) == [text]
+
+
+@pytest.mark.parametrize(
+    ("request_", "texts"),
+    [
+        ("my address", ["My email address is kim@wood.no."]),
+        ("my home address", ["My email is kim@wood.no.", "My IP address is 10.0.0.1."]),
+        ("my phone number", ["My phone is 3 years old.", "My phone is broken.", "My card number is 4111 1111."]),
+        ("my mobile number", ["My phone number is 555 1234."]),
+        ("my number", ["My card number is 4111 1111."]),
+        ("my email address", ["My email is kim@wood.no and I hate it.", "My email is full."]),
+        ("my email address", ["My email is kim@wood.no.", "I prefer to be reached by email, kim@work.no."]),
+        ("my email address", ["My work email is kim@work.no."]),
+        ("my email address is kim@wood.no", ["My email is kim@work.no."]),
+        ("my insurance number", ["My insurance phone number is 555 1234."]),
+    ],
+)
+def test_nothing_else_is_meant(request_: str, texts: list[str]) -> None:
+    """Another kind of datum, no datum at all, another value, one of several, or what says more."""
+    assert meant(request_, *texts) == []
+
+
+def test_an_address_is_told_from_an_email_address() -> None:
+    """Each goes alone, whichever is asked for."""
+    email, home = "My email address is kim@wood.no.", "My address is 12 Elm Street."
+    assert meant("my address", email, home) == [home]
+    assert meant("my email", email, home) == [email]
+
+
+@pytest.mark.parametrize(
+    "turn", ["Don't remember my name? I'm Kim.", "Delete my last commit.", "Erase my old drawing."]
+)
+def test_no_request_is_read_into_other_talk(turn: str) -> None:
+    """A question, and what is to be deleted elsewhere."""
+    assert forget_requests(turn) == []
+
+
+@given(st.text(max_size=60))
+def test_any_text_can_be_read(text: str) -> None:
+    """Whatever it holds."""
+    found = find_datum(f"my {text}")
+    assert found is None or found.kind
