@@ -25,6 +25,7 @@ TURN_ROLES: tuple[str, ...] = ("user", "assistant")
 NEWER_THAN = "newer_than"  # in a fact's metadata: the ids of what a model says it replaces, without anything to tell it
 PROPOSED = "proposed_tags"  # in a fact's metadata: what its neighbours are about, by tag the ids of these neighbours
 FORGOTTEN = "forgotten"  # in a turn's metadata: it tells what the user asked to forget, so it isn't recalled
+SAYS_MORE = "says_more"  # in a turn's metadata: it tells what none of the facts drawn from it does
 REVIEW = "review"  # in metadata: what a fact waits for; in a turn's, which of its facts wait or were rejected
 GLOBAL_SPACE = "global"
 
@@ -182,9 +183,9 @@ class MemoryRecord(BaseModel):
         """When it was said, or, where nobody knows, when it was written.
 
         Nothing is said after it was written: a clock that is ahead would let it outlive every later correction. An
-        archive is written anew as its conversation goes on.
+        archive is written anew as its conversation goes on, and a fact as it is said again.
         """
-        written = self.updated_at if self.role == "archive" else self.created_at
+        written = self.updated_at if self.role == "archive" or self.repeat_count else self.created_at
         return min(self.observed_at, written) if self.observed_at else written
 
     def has_ended(self, now: dt.datetime) -> bool:

@@ -8,9 +8,10 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from langmem_plus.fence import fold
+from langmem_plus.fingerprint import simhash
 from langmem_plus.recall.made import make_choice, with_scores
 from langmem_plus.recall.overlap import coverage, spoken
-from langmem_plus.records import TURN_ROLES, Choice, MemoryHit
+from langmem_plus.records import SAYS_MORE, TURN_ROLES, Choice, MemoryHit, MemoryRecord
 from langmem_plus.speakers import key_of, name_of
 from langmem_plus.text import tokens, words
 
@@ -20,6 +21,9 @@ TURN_MARGIN = 0.4
 # A fact says it where it holds as much of the question's words, or where its best sentence is about as near to the
 # question: the cosine may be lower by so much.
 NEARLY = 0.1
+# A turn of so many words at most that tells what none of its facts does is shown for them: the other half of what was
+# said ("She goes to …") seldom shares a word with what is asked.
+WHOLE_WORDS = 60
 # A shorter text stands in many replies by chance.
 _ECHO_WORDS = 3
 
@@ -53,8 +57,8 @@ def without_repeats(
     near: Mapping[Place, float] = NOTHING,
 ) -> tuple[list[MemoryHit], list[Choice]]:
     """A fact isn't shown beside the turn that it came from: the fact stays, at the better of both places, unless the
-    turn answers better by more than `TURN_MARGIN`, or no fact says what the turn says of the question; then the turn
-    stands for its facts. Takes and gives sorted hits.
+    turn answers better by more than `TURN_MARGIN`, or no fact says what the turn says of the question, or the turn is
+    short and tells more than its facts; then the turn stands for its facts. Takes and gives sorted hits.
 
     Args:
         hits: sorted by their totals.
@@ -81,11 +85,14 @@ def without_repeats(
         facts = {place: fact for place, fact in families.get(here, {}).items() if place not in dropped}
         if not facts:
             continue
-        saying = {place: fact for place, fact in facts.items() if _says_it(wanted, fact, turn, near)}
+        whole = all(_is_told_by(fact.record, turn.record) for fact in facts.values()) and _says_more(turn.record)
+        saying = {} if whole else {place: fact for place, fact in facts.items() if _says_it(wanted, fact, turn, near)}
         best = next(iter(saying), None)
         if best is None or answers[here] - max(answers[place] for place in saying) > TURN_MARGIN:
             for place, fact in facts.items():
                 dropped[place] = left_out(fact, f"the turn that it came from says more: {turn.record.id}")
+                if whole:
+                    totals[here] = max(totals[here], totals[place])
         else:
             totals[best] = max(totals[best], totals[here])
             dropped[here] = left_out(turn, f"a fact drawn from it is shown: {best[1]}")
@@ -100,8 +107,26 @@ def _says_it(wanted: set[str], fact: MemoryHit, turn: MemoryHit, near: Mapping[P
     """Whether a fact says what its turn says of the question."""
     if coverage(wanted, spoken(fact.record)) >= coverage(wanted, spoken(turn.record)):
         return True
+    if turn.record.metadata.get(SAYS_MORE):
+        return False  # the words that it lacks may be of what no fact tells
     fact_near, turn_near = near.get(place_of(fact)), near.get(place_of(turn))
     return fact_near is not None and turn_near is not None and fact_near >= turn_near - NEARLY
+
+
+def _says_more(turn: MemoryRecord) -> bool:
+    """Whether a turn that isn't long tells what none of its facts does."""
+    return turn.metadata.get(SAYS_MORE) is True and len(words(turn.text)) <= WHOLE_WORDS
+
+
+def _is_told_by(fact: MemoryRecord, turn: MemoryRecord) -> bool:
+    """Whether a turn tells a fact as it is today: it was the last to do so, and nobody changed the fact since."""
+    is_last = fact.source_ids[-1:] and fact.source_ids[-1] in (turn.id, *turn.source_ids)
+    return bool(is_last) and not fact.pinned and fact.simhash in (None, _fingerprint(fact.text))
+
+
+@functools.lru_cache(maxsize=20_000)
+def _fingerprint(text: str) -> str:
+    return simhash(text)
 
 
 def with_totals(hits: Sequence[MemoryHit], totals: Mapping[Place, float]) -> list[MemoryHit]:

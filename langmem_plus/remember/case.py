@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from langgraph.store.base import PutOp
 
 from langmem_plus.errors import ConflictError, NotFoundError
+from langmem_plus.fingerprint import simhash
 from langmem_plus.records import TURN_ROLES, Decision, Fact, MemoryRecord, format_time
 from langmem_plus.remember.archive_words import find_said, sharing
 from langmem_plus.remember.enact import find_replies
@@ -30,7 +31,7 @@ from langmem_plus.remember.review import (
     targets_of,
 )
 from langmem_plus.remember.rewrite import rewrite
-from langmem_plus.remember.simhash import near_duplicate, simhash
+from langmem_plus.remember.simhash import near_duplicate
 from langmem_plus.remember.steps import Namespace, Steps, get_records, put
 from langmem_plus.remember.tombstones import EMPTIED, as_deleted, list_returning, may_return
 from langmem_plus.remember.traces import says_it

@@ -6,6 +6,7 @@ is needed for the writing stands in a `Decided`, plain enough to be kept in a ch
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 from langgraph.store.base import PutOp
 from pydantic import BaseModel, Field
 
-from langmem_plus.records import Decision, Fact, MemoryRecord, MemoryReport
+from langmem_plus.records import SAYS_MORE, Decision, Fact, MemoryRecord, MemoryReport
 from langmem_plus.remember.answer import APPROVED, Answer
 from langmem_plus.remember.forgetting import withheld
 from langmem_plus.remember.ledger import Ledger
@@ -23,6 +24,7 @@ from langmem_plus.remember.settle import settle_each, waits
 from langmem_plus.remember.steps import Namespace, Steps, get_records, list_records, put
 from langmem_plus.remember.tombstones import may_return
 from langmem_plus.remember.traces import exchange_of
+from langmem_plus.remember.untold import says_more
 from langmem_plus.services import Services
 
 LATE = "review"  # the note of a report that says that an answer came too late
@@ -181,7 +183,7 @@ class _Writer:
         ledger = Ledger(waiting, now)
         ledger.learn(record for record in current.values() if record.role == "memory")
         noted = self._apply(ledger, current, waiting)
-        turns = {id: turn.model_copy(update={"extracted": True, "updated_at": now}) for id, turn in waiting.items()}
+        turns = {id: self._worked_off(turn, now) for id, turn in waiting.items()}
         forgets = any(decision.event == "DELETE" and decision.fact is None for decision in self.decisions)
         hidden = [*writing.asking, *(writing.witnesses if forgets else ())]
         turns |= withheld({**current, **turns}, hidden)
@@ -191,6 +193,13 @@ class _Writer:
             for id in (source, *(each for each in said if about and exchange_of(current[each]) == about)):
                 turns[id] = note(turns.get(id) or current[id], key, state)
         return [*ledger.puts(writing.namespace), *(put(writing.namespace, turn) for turn in turns.values())]
+
+    def _worked_off(self, turn: MemoryRecord, now: dt.datetime) -> MemoryRecord:
+        """The turn as its facts leave it."""
+        facts = [each.fact.text for each in self.writing.decisions if each.fact and each.fact.source_id == turn.id]
+        more = bool(facts) and says_more(turn.text, facts)
+        metadata = {**turn.metadata, SAYS_MORE: True} if more else turn.metadata
+        return turn.model_copy(update={"extracted": True, "updated_at": now, "metadata": metadata})
 
     def _apply(
         self, ledger: Ledger, current: Mapping[str, MemoryRecord], turns: Mapping[str, MemoryRecord]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import datetime as dt
 from typing import Any, Protocol
 
+from langmem_plus.fingerprint import simhash
 from langmem_plus.records import Fact, MemoryRecord
-from langmem_plus.remember.simhash import simhash
 
 _REPEAT_BONUS = 0.1  # importance that a repetition adds
 

@@ -11,8 +11,9 @@ from typing import Any
 from pydantic import BaseModel, TypeAdapter
 
 from langmem_plus.errors import InvalidValueError
+from langmem_plus.fingerprint import normalise
 from langmem_plus.records import MemoryRecord
-from langmem_plus.remember.simhash import near_duplicate, normalise
+from langmem_plus.remember.simhash import near_duplicate
 
 _JSON: TypeAdapter[Any] = TypeAdapter(Any)
 

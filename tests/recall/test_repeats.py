@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
+import pytest
+
+from langmem_plus.fingerprint import simhash
 from langmem_plus.recall.repeats import TURN_MARGIN, place_of, without_copies, without_echoes, without_repeats
-from langmem_plus.records import MemoryHit
+from langmem_plus.records import SAYS_MORE, MemoryHit
 
 MakeHit = Callable[..., MemoryHit]
 
@@ -33,6 +37,33 @@ def test_a_turn_that_says_much_more_stands_for_its_facts(hit: MakeHit) -> None:
     """The margin is in totals."""
     kept, dropped = without_repeats(family(hit, 0.9, 0.9 - TURN_MARGIN - 0.01))
     assert (ids(kept), [choice.id for choice in dropped]) == (["turn"], ["fact0"])
+
+
+@pytest.mark.parametrize(
+    ("turn", "fact", "shown"),
+    [
+        ({}, {}, "turn"),
+        ({"metadata": {}}, {}, "fact"),
+        ({"text": "I live in Lyon. " + "It was a long day at the lab. " * 9}, {}, "fact"),
+        ({}, {"pinned": True}, "fact"),
+        ({}, {"simhash": simhash("I live in Lyon.")}, "turn"),
+        ({}, {"simhash": simhash("I live in Kiel.")}, "fact"),  # somebody changed its text since it was drawn
+        ({}, {"source_ids": ["turn", "m1", "later"]}, "fact"),
+    ],
+)
+def test_a_turn_that_tells_more_than_its_facts_stands_for_them(
+    hit: MakeHit, turn: dict[str, Any], fact: dict[str, Any], shown: str
+) -> None:
+    """At the better of both places; not where it is long, nor for a fact that is newer than it, or pinned."""
+    said = {"text": "I live in Lyon. It is hot.", "metadata": {SAYS_MORE: True}, "source_ids": ["m1"], **turn}
+    known = {"text": "I live in Lyon.", "source_ids": ["turn", "m1"], **fact}
+    hits = [
+        hit(known.pop("text"), {"total": 0.9}, id="fact", **known),
+        hit(said.pop("text"), {"total": 0.6}, id="turn", role="user", **said),
+    ]
+    kept, dropped = without_repeats(hits, query="Where do I live?")
+    assert [(each.record.id, each.scores["total"]) for each in kept] == [(shown, 0.9)]
+    assert len(dropped) == 1
 
 
 def test_a_fact_may_name_the_message_of_its_turn(hit: MakeHit) -> None:

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from langmem_plus.remember.simhash import distance, names, near_duplicate, normalise, numbers, simhash
+from langmem_plus.fingerprint import distance, normalise, simhash
+from langmem_plus.remember.simhash import names, near_duplicate, numbers
 
 LIMIT = 3
 LONG = (

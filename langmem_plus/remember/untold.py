@@ -1,0 +1,42 @@
+"""What a turn says beyond the facts that were drawn from it: of "My daughter Ella is 7. She goes to the Nygård school."
+only the first sentence may be a fact, and whoever is shown that fact alone never hears of the school.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from langmem_plus.remember.sentences import ends_question, opens_question, strip_lead
+from langmem_plus.remember.statements import forget_requests, wanted_sentences
+from langmem_plus.small_talk import ACKNOWLEDGEMENTS, FILLERS, GREETINGS_AND_THANKS, find_cues, longest_first, normalise
+from langmem_plus.text import tokens
+
+# A sentence is told where the facts hold so large a share of its words: a model words a fact in its own way.
+TOLD = 0.5
+_SMALL_TALK = longest_first(tuple({*GREETINGS_AND_THANKS, *ACKNOWLEDGEMENTS, *FILLERS}))
+
+
+def says_more(text: str, facts: Collection[str]) -> bool:
+    """Whether a turn tells something that none of its facts does. Questions, small talk, requests to forget, and what
+    isn't to be kept tell nothing.
+
+    Args:
+        text: the turn's.
+        facts: the texts of all the facts that were drawn from it.
+
+    >>> says_more("My daughter Ella is 7. She goes to the Nygård school.", ["My daughter Ella is 7."])
+    True
+    >>> says_more("Hi! I live in Lyon. Where is the nearest pool?", ["I live in Lyon."])
+    False
+    """
+    told = {word for fact in facts for word in tokens(fact)}
+    return any(_is_untold(sentence, told) for sentence in wanted_sentences(text))
+
+
+def _is_untold(sentence: str, told: Collection[str]) -> bool:
+    said = set(tokens(sentence))
+    if not said or len(said.intersection(told)) >= TOLD * len(said):
+        return False
+    if opens_question(strip_lead(sentence)) or ends_question(sentence) or forget_requests(sentence):
+        return False
+    return bool(find_cues(normalise(sentence), _SMALL_TALK)[1])
