@@ -31,6 +31,7 @@ from langmem_plus.documents.embedding import DocumentEmbeddings, make_bits
 from langmem_plus.errors import ConfigError
 from langmem_plus.providers import TokenEncoder
 from langmem_plus.providers.breaker import Breaker
+from langmem_plus.providers.onnx_runtime import no_telemetry
 from langmem_plus.providers.steps import step_down
 from langmem_plus.tokens import counter
 
@@ -80,6 +81,7 @@ def open_own(folder: Path, embeddings: DocumentEmbeddings, config: MemoryConfig)
     """Chroma in a folder or on the server of the settings; where that can't be had, a store in memory."""
     if config.dense_index == "exact":
         return _in_memory(embeddings)
+    no_telemetry()
     try:
         import langchain_chroma  # noqa: F401 - whether it is there
     except ImportError:

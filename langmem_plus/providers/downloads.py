@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import io
 import os
 import shutil
@@ -13,6 +12,7 @@ from pathlib import Path
 from urllib.request import urlopen
 
 from langmem_plus.errors import ConfigError, MissingExtraError
+from langmem_plus.providers.onnx_runtime import load
 
 SECONDS_WITHOUT_DATA = 30.0  # then a download is given up
 
@@ -38,7 +38,7 @@ def download_reranker(name: str) -> Path:
     """
     if find_spec("flashrank") is None:
         raise MissingExtraError(f"reranker={name!r}", "rerank")
-    models = importlib.import_module("flashrank.Config")
+    models = load("flashrank.Config")
     known = [each for each in models.model_file_map if each not in models.listwise_rankers]
     if name not in known:
         raise ConfigError(f"reranker={name!r} is no model that flashrank knows; it knows {', '.join(known)}.")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import importlib
 import os
 import threading
 from collections.abc import Callable, Coroutine, Sequence
@@ -18,7 +17,7 @@ from langgraph.store.base.embed import AEmbeddingsFunc, EmbeddingsFunc, Embeddin
 from langmem_plus.config import MemoryConfig
 from langmem_plus.errors import ConfigError, MissingExtraError
 from langmem_plus.providers.minilm import LocalEmbeddings, ModelFiles, find_chroma_copy, find_packaged, in_folder
-from langmem_plus.providers.onnx_runtime import missing_packages
+from langmem_plus.providers.onnx_runtime import load, missing_packages
 from langmem_plus.providers.steps import step_down
 from langmem_plus.providers.threads import in_thread
 from langmem_plus.providers.too_long import is_too_long
@@ -233,7 +232,7 @@ class NamedEmbeddings(Embeddings):
         if self.provider == "openai":
             settings = self._openai_settings()
         try:
-            embeddings: Embeddings = importlib.import_module("langchain.embeddings").init_embeddings(name, **settings)
+            embeddings: Embeddings = load("langchain.embeddings").init_embeddings(name, **settings)
         except ImportError as error:
             if self.provider in ("openai", "azure_openai"):
                 raise MissingExtraError(f"embeddings={name!r}", "openai") from error

@@ -17,6 +17,7 @@ from langchain_core.runnables import Runnable
 from pydantic import BaseModel, PrivateAttr
 
 from langmem_plus.errors import ConfigError, MissingExtraError
+from langmem_plus.providers.onnx_runtime import load
 from langmem_plus.providers.threads import in_thread
 
 
@@ -157,7 +158,7 @@ def build_chat_model(
     Raises:
         ConfigError: the provider, its package or its key is missing; the message says what to do.
     """
-    init = importlib.import_module("langchain.chat_models").init_chat_model
+    init = load("langchain.chat_models").init_chat_model
     try:
         model: BaseChatModel = _init(init, spec, base_url)
         settings: dict[str, Any] = {}

@@ -9,7 +9,6 @@ reorder what it is given, and read any number of passages in one go on all cores
 from __future__ import annotations
 
 import functools
-import importlib
 import inspect
 import logging
 import math
@@ -29,7 +28,7 @@ from langmem_plus.errors import ConfigError, MissingExtraError
 from langmem_plus.providers.chat import make_chat_model
 from langmem_plus.providers.downloads import download_reranker, downloaded_folder
 from langmem_plus.providers.model_reranker import ModelReranker
-from langmem_plus.providers.onnx_runtime import missing_packages, open_session
+from langmem_plus.providers.onnx_runtime import load, missing_packages, open_session
 from langmem_plus.providers.steps import step_down
 from langmem_plus.tokens import encodable
 
@@ -217,7 +216,7 @@ class FlashrankReranker:
             return scores
         ranker = self._load()
         places.sort(key=lambda place: len(texts[place]))  # texts of like length go together, so that little is padded
-        request = importlib.import_module("flashrank").RerankRequest
+        request = load("flashrank").RerankRequest
         for start in range(0, len(places), FORWARD_PAIRS):
             # copies, because flashrank writes into its passages and sorts them
             passages = [
@@ -277,7 +276,7 @@ def _open_ranker(files: RerankerFiles) -> Any:
     Raises:
         ConfigError: the folder's model or tokenizer can't be loaded.
     """
-    flashrank = importlib.import_module("flashrank")
+    flashrank = load("flashrank")
     ranker = flashrank.Ranker.__new__(flashrank.Ranker)
     ranker.logger = logging.getLogger("flashrank")
     ranker.cache_dir, ranker.model_dir, ranker.llm_model = files.folder.parent, files.folder, None

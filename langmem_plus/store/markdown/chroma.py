@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 
 from langmem_plus.errors import ConfigError
+from langmem_plus.providers.onnx_runtime import no_telemetry
 from langmem_plus.store.markdown.files import Namespace
 from langmem_plus.store.markdown.layout import Layout, namespace_id
 from langmem_plus.store.markdown.locks import ProcessLock
@@ -151,6 +152,7 @@ def _own_names(client: Any, layout: Layout, namespace: Namespace) -> Iterator[st
 
 
 def _server(url: str) -> Any:
+    no_telemetry()
     import chromadb
     from chromadb.config import Settings
 
@@ -216,6 +218,7 @@ class Collection:
         self._inode = self._stat()
 
     def _embedded(self) -> Any:
+        no_telemetry()
         import chromadb
         from chromadb.config import Settings
 
