@@ -7,7 +7,8 @@ delay, then counted, logged and kept in `Background.failures`. The exit of the p
 ``flush_seconds``.
 
 The queue is a convenience, not the truth: what has to be done stands in the store as turns that aren't extracted yet,
-so work that a crash or the bound at exit cuts off is found again at the next start.
+so work that a crash or the bound at exit cuts off is found again at the next start. So is what is submitted once the
+main thread has ended: by then no worker is left, and nobody waits for one.
 """
 
 from __future__ import annotations
@@ -94,6 +95,7 @@ class Background:
         self._threads: list[threading.Thread] = []
         self._idle = 0
         self._draining = False
+        self._told = False  # that nothing is worked off any more
         self._failures: deque[Failure] = deque(maxlen=KEPT_FAILURES)
         self._failed = 0
 
@@ -148,29 +150,43 @@ class Background:
             self._waiting[key] = job
             more = len(self._waiting) > self._idle and len(self._threads) < config.background_workers
             if more and not self._draining:
-                if not self._threads:
-                    _register_at_exit(self._drain)
-                name = f"langmem-plus-background-{len(self._threads) + 1}"
-                self._threads.append(threading.Thread(target=self._work_off, name=name, daemon=True))
-                self._threads[-1].start()
+                self._start_worker()
+            if not self._threads and not self._told:
+                self._told = True
+                logger.warning("memory: nothing works in the background now; what is left is found at the next start")
             self._changed.notify_all()
 
+    def _start_worker(self) -> None:
+        """One more worker, where a thread can still be had."""
+        worker = threading.Thread(
+            target=self._work_off, name=f"langmem-plus-background-{len(self._threads) + 1}", daemon=True
+        )
+        try:
+            if not self._threads:
+                _register_at_exit(self._drain)
+            worker.start()
+        except RuntimeError as error:  # the main thread has ended, or there are too many threads
+            logger.debug("no worker can be started: %s", error)
+        else:
+            self._threads.append(worker)
+
     def flush(self, timeout: float | None, prefix: Key = ()) -> bool:
-        """Do now what only waits for its time, and wait until nothing waits or runs any more.
+        """Do now what only waits for its time, and wait until nothing waits or runs any more, or no worker is left.
 
         Args:
             timeout: seconds to wait at most; None waits as long as it takes.
             prefix: only the keys that begin with it; the default is everything.
 
         Returns:
-            False when ``timeout`` seconds were not enough.
+            False when ``timeout`` seconds were not enough, or nothing is worked off any more as the process ends.
         """
         started = time.monotonic()
         with self._changed:
-            done = self._changed.wait_for(lambda: not self._hurried(prefix), timeout)
-            for job in self._open(prefix):
+            self._changed.wait_for(lambda: not self._hurried(prefix) or not self._threads, timeout)
+            left = self._open(prefix)
+            for job in left:
                 job.waited += time.monotonic() - started
-            return done
+            return not left
 
     def _hurried(self, prefix: Key) -> list[_Job]:
         """What is still open; what is only delayed is due from now on."""
@@ -203,6 +219,7 @@ class Background:
         with self._changed:
             while True:
                 if self._draining and not any(job.awaited for job in self._waiting.values()):
+                    self._threads.remove(threading.current_thread())
                     return None
                 now = time.monotonic()
                 free = [job for job in self._waiting.values() if job.lane not in self._running]
@@ -252,7 +269,7 @@ class Background:
             self._draining = True
             bound = max((job.config.flush_seconds - job.waited for job in self._open(())), default=0.0)
             self._changed.notify_all()
-            self._changed.wait_for(lambda: not self._open(()), max(bound, 0.0))
+            self._changed.wait_for(lambda: not self._open(()) or not self._threads, max(bound, 0.0))
         if left := len(self._open(())):
             logger.warning(
                 "memory: the process ends with %d pieces of background work open; they are found again at the next "

@@ -416,6 +416,53 @@ def run(program: str) -> str:
     return done.stdout
 
 
+def test_nothing_is_waited_for_that_nobody_does(queue, monkeypatch, caplog):
+    """Once no worker can be had, submit doesn't raise and flush doesn't wait without a bound; one warning says it."""
+
+    def refuse(function) -> None:
+        raise RuntimeError("can't register atexit after shutdown")
+
+    monkeypatch.setattr("langmem_plus.background._register_at_exit", refuse)
+    for name in "ab":
+        queue.submit((name,), lambda: None, CONFIG)
+    told = []
+    waiting = threading.Thread(target=lambda: told.append(queue.flush(None)), daemon=True)
+    waiting.start()
+    waiting.join(PATIENCE)
+    assert told == [False]
+    assert [each.levelname for each in caplog.records if "next start" in each.message] == ["WARNING"]
+
+
+@pytest.mark.parametrize("earlier", [True, False], ids=["worked before", "first work"])
+def test_work_after_the_main_thread_has_ended(earlier):
+    """A thread that outlives the main one, and a function that atexit calls, may submit: neither fails nor waits. A
+    worker of before may still be there to do the first's work.
+    """
+    script = f"""
+import atexit, threading
+from langmem_plus.background import background
+from langmem_plus.config import MemoryConfig
+
+def submit(name):
+    background.submit((name,), lambda: None, MemoryConfig())
+    print(name, background.flush(None), flush=True)
+
+def outlive():
+    threading.main_thread().join()
+    submit("thread")
+
+if {earlier}:
+    submit("main")
+atexit.register(submit, "atexit")
+threading.Thread(target=outlive).start()
+"""
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=60)
+    told = [line.split() for line in ran.stdout.splitlines()]
+    assert [name for name, _ in told] == ["main"] * earlier + ["thread", "atexit"], ran.stderr
+    assert earlier or [done for _, done in told] == ["False", "False"]
+    assert "Error" not in ran.stderr and ran.stderr.count("found at the next start") <= 1
+
+
 def test_the_exit_counts_what_was_waited_for_already(queue, monkeypatch):
     """Who waited in vain when a client was closed doesn't wait as long again at the exit of the process."""
     release = blocked(queue, config=CONFIG.replace(flush_seconds=0.05))
