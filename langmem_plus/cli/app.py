@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from langmem_plus.cli import conversation, documents, evaluation, importing, owner, review
+from langmem_plus.cli import conversation, documents, evaluation, importing, owner, review, spaces
 from langmem_plus.cli.options import (
     MOST,
     ConfigOption,
@@ -153,16 +153,17 @@ def search(
 ) -> None:
     """Find memories, best first, with the score of each stage."""
     check_query(query)
+    wanted = read_conditions(role, tag, since, until)
     with open_reader(path, read_config(config), Scope(user, space), as_json) as client:
-        wanted = read_conditions(role, tag, since, until)
         hits = client.search(query, user_id=user, space=space, thread_id=thread, k=k, filter=wanted)
+        hint = "" if hits or as_json else spaces.elsewhere(client, user, space)
     if as_json:
         print_json([hit_json(hit) for hit in hits])
     elif hits:
         console.print(hit_table(hits))
     else:
         kind = " of this kind" if wanted else ""
-        errors.print(f"Nothing relevant{kind} in the space {space!r} of {user!r}.")
+        errors.print(f"Nothing relevant{kind} in the space {space!r} of {user!r}.{hint}")
     raise typer.Exit(0 if hits else 1)
 
 
@@ -184,6 +185,7 @@ def list_records(
         wanted: Role | None = None if role == "all" else role  # type: ignore[assignment]  # the client checks it
         records = client.list(user_id=user, space=space, thread_id=thread, role=wanted, limit=limit)
         others = not records and wanted and client.list(user_id=user, space=space, thread_id=thread, limit=1)
+        hint = "" if records or others or as_json else spaces.elsewhere(client, user, space)
     if as_json:
         print_json([record.to_value() for record in records])
     elif records:
@@ -191,7 +193,7 @@ def list_records(
     elif others:
         errors.print(f"No record of the role {role!r} in the space {space!r} of {user!r}; --role all lists the others.")
     else:
-        errors.print(f"Nothing is stored in the space {space!r} of {user!r}.")
+        errors.print(f"Nothing is stored in the space {space!r} of {user!r}.{hint}")
     raise typer.Exit(0 if records else 1)
 
 
@@ -260,6 +262,7 @@ def show_config(config: ConfigOption = None, as_json: JsonOption = False) -> Non
 
 app.command("import")(importing.import_file)
 app.command()(documents.documents)
+app.command()(spaces.spaces)
 for command in (
     owner.pin,
     owner.unpin,

@@ -105,15 +105,13 @@ def _add(
     client: MemoryClient, conversations: Sequence[Conversation], user: str, space: str | None, as_json: bool
 ) -> None:
     counts = {"conversations": len(conversations), "messages": 0, "stored": 0, "skipped": 0}
+    filled: Counter[str] = Counter()
     total = sum(len(conversation.messages) for conversation in conversations)
     with _progress("messages", total, as_json) as (progress, task):
         for found in conversations:
-            stored = client.add(
-                found.messages,
-                user_id=user,
-                space=space or found.sample_id or "default",
-                thread_id=found.thread_id,
-            )
+            room = space or found.sample_id or "default"
+            stored = client.add(found.messages, user_id=user, space=room, thread_id=found.thread_id)
+            filled[room] += len(stored)
             counts["messages"] += len(found.messages)
             counts["stored"] += len(stored)
             counts["skipped"] += sum(m["role"] not in TURN_ROLES or not m["content"].strip() for m in found.messages)
@@ -122,13 +120,16 @@ def _add(
         drawn = client.flush(timeout=None)
     known = counts["messages"] - counts["stored"] - counts["skipped"]
     if as_json:
-        print_json({**counts, "known": known, "facts_pending": not drawn})
+        print_json({**counts, "known": known, "facts_pending": not drawn, "spaces": filled})
         return
     left_out = {"were there already": known, "skipped (only what users and agents said is kept)": counts["skipped"]}
     console.print(
         f"conversations: {counts['conversations']}, messages: {counts['messages']}, stored: {counts['stored']}"
         + "".join(f", {number} {what}" for what, number in left_out.items() if number)
     )
+    if filled.keys() - {"default"}:
+        spaces = ", ".join(f"{one_line(name)} {number}" for name, number in filled.items())
+        console.print(f"stored in the spaces: {spaces} (--space names one, `langmem-plus spaces` lists all)")
 
 
 def _print(report: ImportReport) -> None:
