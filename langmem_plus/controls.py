@@ -45,6 +45,12 @@ _CHECKPOINTS = (
 )
 _COPIES = "copies: exports, backups and what was sent to a model aren't in the store"
 
+_FIRST = {
+    "pending": " It waits for approval: approve it first.",
+    "deleted": " It was forgotten: undelete it first.",
+    "superseded": " It was replaced by {by}.",
+}
+
 
 # pin
 
@@ -58,17 +64,18 @@ def pin_steps(services: Services, scope: Scope, id: str, pinned: bool, *, by: st
     """
     namespace, key = yield from find(scope, id)
     found: list[MemoryRecord] = []
+    done = "pinned" if pinned else "unpinned"
 
     def change(current: dict[str, MemoryRecord]) -> list[PutOp]:
         record = current.get(key)
         if record is None:
             raise NotFoundError(
-                f"{shown(id)} isn't a record of this package, so it can't be pinned: import_store makes facts of what "
+                f"{shown(id)} isn't a record of this package, so it can't be {done}: import_store makes facts of what "
                 "other programs put."
             )
         if record.status != "active":
-            first = " It waits for approval: approve it first." if record.status == "pending" else ""
-            raise NotFoundError(f"{shown(id)} is no active record of {scope.user_id!r}, so it can't be pinned.{first}")
+            first = _FIRST.get(record.status, "").format(by=record.replaced_by)
+            raise NotFoundError(f"{shown(id)} is no active record of {scope.user_id!r}, so it can't be {done}.{first}")
         found[:] = [record.model_copy(update={"pinned": pinned, "updated_at": services.clock()})]
         return [] if record.pinned == pinned else [put(namespace, found[0])]
 

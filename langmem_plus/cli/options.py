@@ -14,6 +14,7 @@ from langmem_plus.errors import NotFoundError
 from langmem_plus.providers import Part
 from langmem_plus.providers.known import check_chat_model
 from langmem_plus.providers.lazy import build_chat_model
+from langmem_plus.recall.filter_fields import read_span
 from langmem_plus.records import Scope
 from langmem_plus.store import MarkdownStore
 from langmem_plus.store.markdown.backlog import EmbeddingState
@@ -84,7 +85,12 @@ def read_conditions(
 
     >>> read_conditions(["user"], None, "2026-01-31", None)
     {'role': {'in': ['user']}, 'time': {'gte': '2026-01-31'}}
+
+    Raises:
+        typer.BadParameter: nothing can lie between the two times.
     """
+    if since is not None and until is not None and read_span(since, "time").first > read_span(until, "time").last:
+        raise typer.BadParameter(f"--since {since} is later than --until {until}: nothing can lie between them.")
     time = {operator: value for operator, value in (("gte", since), ("lte", until)) if value is not None}
     lists = {name: {"in": values} for name, values in (("role", roles), ("tags", tags)) if values}
     return {**lists, **({"time": time} if time else {})} or None

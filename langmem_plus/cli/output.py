@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from langmem_plus.records import Choice, MemoryHit, MemoryRecord, MemoryReport
+from langmem_plus.records import TURN_ROLES, Choice, MemoryHit, MemoryRecord, MemoryReport
 from langmem_plus.store.versions import Version
 
 STAGES = ("words", "dense", "cosine", "coverage", "relevance", "recency", "importance")
@@ -118,6 +118,18 @@ def version_table(versions: Sequence[Version]) -> Table:
     return table
 
 
+def counted(number: int, kind: str) -> str:
+    """So many of a kind.
+
+    >>> counted(2, "memory"), counted(1, "file"), counted(3, "version in git"), counted(2, "user")
+    ('2 memories', '1 file', '3 versions in git', '2 user messages')
+    """
+    noun, rest = (f"{kind} message", "") if kind in TURN_ROLES else kind.partition(" ")[::2]
+    if number != 1:
+        noun = f"{noun[:-1]}ies" if re.search(r"[^aeiou]y$", noun) else f"{noun}s"
+    return " ".join(filter(None, (str(number), noun, rest)))
+
+
 def speaker_text(record: MemoryRecord) -> Text:
     """The text on one line, after its speaker's name."""
     name = record.metadata.get("name")
@@ -192,5 +204,6 @@ def clip(text: str, limit: int = CLIPPED) -> str:
 def _choice_line(label: str, style: str, choice: Choice, everything: bool, stages: Sequence[str] = WHY) -> Text:
     text = one_line(choice.text) if everything else clip(choice.text)
     scores = [f"{name} {choice.scores[name]:.2f}" for name in stages if name in choice.scores]
+    scores = [score for score in scores if score not in choice.reason]  # the reason may tell some of them
     why = f" – {choice.reason}" + (f" ({', '.join(scores)})" if scores else "")
     return Text.assemble((label, style), text, (why, "dim"))

@@ -19,13 +19,14 @@ from langmem_plus.cli.options import (
     open_reader,
     read_config,
 )
-from langmem_plus.cli.output import console, errors, one_line, print_json, record_sheet, record_table, warn
+from langmem_plus.cli.output import console, counted, errors, one_line, print_json, record_sheet, record_table, warn
 from langmem_plus.erasure import EraseReceipt
 from langmem_plus.errors import ImportFileError, NotFoundError
 from langmem_plus.records import MemoryRecord, Scope
 
 IdArgument = Annotated[str, typer.Argument(metavar="ID", help="The record's id, or the beginning of it.")]
 ThreadArgument = Annotated[str, typer.Argument(metavar="THREAD", help="The conversation.")]
+_FORGOTTEN = {"deleted": "forgotten already", "superseded": "replaced before, and stays so"}
 
 
 def pin(
@@ -38,7 +39,9 @@ def pin(
 ) -> None:
     """Keep a memory: no model replaces it, and it is never evicted."""
     with open_reader(path, read_config(config), Scope(user, space), as_json) as client:
-        _show(client.pin(record_id, user_id=user, space=space), as_json)
+        was = client.get(record_id, user_id=user, space=space)
+        record = client.pin(record_id, user_id=user, space=space)
+    _show(record, "pinned already" if was.pinned else "pinned", as_json)
 
 
 def unpin(
@@ -51,7 +54,9 @@ def unpin(
 ) -> None:
     """Let a pinned memory be replaced and evicted again."""
     with open_reader(path, read_config(config), Scope(user, space), as_json) as client:
-        _show(client.unpin(record_id, user_id=user, space=space), as_json)
+        was = client.get(record_id, user_id=user, space=space)
+        record = client.unpin(record_id, user_id=user, space=space)
+    _show(record, "unpinned" if was.pinned else "not pinned anyway", as_json)
 
 
 def forget(
@@ -64,7 +69,9 @@ def forget(
 ) -> None:
     """Delete a memory softly: it isn't recalled any more, and its file lies under deleted/. erase is for good."""
     with open_reader(path, read_config(config), Scope(user, space), as_json) as client:
-        _show(client.forget(record_id, user_id=user, space=space), as_json)
+        was = client.get(record_id, user_id=user, space=space)
+        record = client.forget(record_id, user_id=user, space=space)
+    _show(record, _FORGOTTEN.get(record.status, "") if record == was else "forgotten", as_json)
 
 
 def erase(
@@ -220,21 +227,28 @@ def undelete(
 ) -> None:
     """Bring back a memory that was forgotten or evicted, within tombstone_hours."""
     with open_reader(path, read_config(config), Scope(user, space), as_json) as client:
-        _show(client.undelete(record_id, user_id=user, space=space), as_json)
+        was = client.get(record_id, user_id=user, space=space)
+        record = client.undelete(record_id, user_id=user, space=space)
+    done = "brought back" if record.status == "active" else "brought back; it waits for approval"
+    if record.id != was.id:
+        done = "not brought back: another memory says the same"
+    _show(record, "not deleted, nothing to bring back" if was.status == "active" else done, as_json)
 
 
-def _show(record: MemoryRecord, as_json: bool) -> None:
+def _show(record: MemoryRecord, done: str, as_json: bool) -> None:
+    """Tell what was done with a memory, and show it as it is now."""
     if as_json:
         print_json(record.to_value())
     else:
+        console.print(done)
         console.print(record_table([record]))
 
 
 def _print_receipt(receipt: EraseReceipt) -> None:
-    counts = ", ".join(f"{number} {kind}" for kind, number in receipt.removed.items())
+    counts = ", ".join(counted(number, kind) for kind, number in receipt.removed.items())
     console.print(f"removed: {counts or 'nothing'}")
     if receipt.rewritten:
-        told = ", ".join(f"{number} {kind}" for kind, number in receipt.rewritten.items())
+        told = ", ".join(counted(number, kind) for kind, number in receipt.rewritten.items())
         console.print(f"rewritten without it: {told}")
     for title, places in (("file removed", receipt.paths), ("looked in", receipt.looked)):
         for place in places:

@@ -87,3 +87,12 @@ def test_a_hit_for_programs_has_its_scores() -> None:
     found = hit_json(MemoryHit(record=record(), scores={"total": 1 / 3}))
     assert found["scores"] == {"total": 0.333333}
     assert found["record"]["text"] == LONG
+
+
+def test_a_number_that_the_reason_tells_is_not_told_again() -> None:
+    """Each number stands there once."""
+    reason = "relevance 1.00, recency 0.50"
+    scores = {"total": 0.99, "relevance": 1.0, "recency": 0.5, "importance": 0.2}
+    choice = Choice(id="a", text="I live in Lyon.", kept=True, reason=reason, scores=scores)
+    (_, line) = report_lines(MemoryReport(strategy="quick", reason="a question", choices=[choice]))
+    assert line.plain.endswith(f"{reason} (total 0.99, importance 0.20)")

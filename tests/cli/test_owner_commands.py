@@ -52,6 +52,49 @@ def test_pin_unpin_forget(run):
     assert run("pin", "nothing", "-u", "alice")[0] == 1
 
 
+def test_what_was_done_is_told(run):
+    """In a word, and that it was so already where it was."""
+    id = facts(run)["I live in Lyon."]["id"]
+    told = {
+        "pin": ("pinned", "pinned already"),
+        "unpin": ("unpinned", "not pinned anyway"),
+        "forget": ("forgotten", "forgotten already"),
+        "undelete": ("brought back", "not deleted, nothing to bring back"),
+    }
+    for command, lines in told.items():
+        for line in lines:
+            code, out, _ = run(command, id, "-u", "alice")
+            assert (code, out.splitlines()[0]) == (0, line)
+            assert "I live in Lyon." in out
+    assert json.loads(run("pin", id, "-u", "alice", "--json")[1])["pinned"]
+
+
+def test_a_memory_that_says_the_same_is_told(run):
+    """What isn't brought back because of it isn't called brought back."""
+    id = facts(run)["I live in Lyon."]["id"]
+    run("forget", id, "-u", "alice")
+    run("add", "I live in Lyon.", "-u", "alice", "--thread", "later")
+    code, out, _ = run("undelete", id, "-u", "alice")
+    assert (code, out.splitlines()[0]) == (0, "not brought back: another memory says the same")
+
+
+@pytest.mark.parametrize("command", ["pin", "unpin"])
+def test_what_is_not_in_force_is_neither_pinned_nor_unpinned(run, command):
+    """The error says which of both can't be done, and what to do first."""
+    id = facts(run)["I live in Lyon."]["id"]
+    run("forget", id, "-u", "alice")
+    code, _, err = run(command, id, "-u", "alice")
+    assert code == 1
+    assert f"can't be {command}ned. It was forgotten: undelete it first." in " ".join(err.split())
+
+
+def test_erased_things_are_counted_in_words(run):
+    """One of a kind, or several."""
+    out = run("erase", "--all", "-u", "alice", "--yes")[1].splitlines()[0]
+    assert out.startswith("removed: ")
+    assert {"4 files", "2 memories", "2 user messages"} <= set(out.removeprefix("removed: ").split(", "))
+
+
 def test_erase_asks(run):
     """Nothing is erased without a yes; a receipt says what went and what couldn't be reached."""
     id = facts(run)["I live in Lyon."]["id"]

@@ -71,3 +71,19 @@ def test_options_become_a_filter() -> None:
         "tags": {"in": ["tea", "home"]},
         "time": {"gte": "2026-01-01", "lte": "2026-02-01"},
     }
+
+
+@pytest.mark.parametrize(
+    ("since", "until", "empty"),
+    [
+        ("2025-01-01", "2024-01-01", True),
+        ("2026-01-31T12:00:00Z", "2026-01-31T11:00:00Z", True),
+        ("2026-01-31", "2026-01-31", False),
+        ("2026-01-31T12:00:00Z", "2026-01-31", False),
+    ],
+)
+def test_a_span_in_which_nothing_can_lie_is_wrong_usage(search: Run, since: str, until: str, empty: bool) -> None:
+    """Both of its ends are named; a day is meant whole."""
+    code, found = search("--since", since, "--until", until)
+    assert (code == 2) == empty
+    assert not empty or all(named in " ".join(found.split()) for named in (since, until, "later than"))

@@ -99,11 +99,20 @@ _PlainLoader.add_implicit_resolver(
 )
 
 
+def _why(error: Exception) -> str:
+    """What the reader stumbled over, and in which line of the file, of which the first one is ``---``."""
+    problem = getattr(error, "problem", None) or getattr(error, "reason", None) or error
+    open_ended = "<stream end>" in str(problem)  # something was begun, and its end is missing
+    mark = (open_ended and getattr(error, "context_mark", None)) or getattr(error, "problem_mark", None)
+    where = f"line {mark.line + 2}: " if mark is not None else ""
+    return where + " ".join(str(problem).replace("'<stream end>'", "the end").split())
+
+
 def _read_yaml(head: str) -> dict[str, Any]:
     try:
         fields = yaml.load(head, _PlainLoader)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise UnreadableFileError(f"the front matter isn't YAML: {' '.join(str(error).split())}.") from error
+        raise UnreadableFileError(f"the front matter isn't YAML: {_why(error)}.") from error
     if fields is None:
         return {}
     if not isinstance(fields, dict):

@@ -105,8 +105,8 @@ def test_what_is_neither_is_reported(head: str) -> None:
 
 
 def test_an_error_counts_the_lines_as_the_person_does() -> None:
-    """Although our own lines aren't given to the YAML reader."""
-    with pytest.raises(UnreadableFileError, match="line 4"):
+    """In the file, which begins with ``---``; although our own lines aren't given to the YAML reader."""
+    with pytest.raises(UnreadableFileError, match="line 5"):
         read_fields('role: memory\ntext: "x"\nspace: default\ntags: [a, b')
 
 
@@ -117,3 +117,18 @@ def test_an_alias_is_refused_by_name() -> None:
     )
     with pytest.raises(UnreadableFileError, match=r"says \*a; write out"):
         read_fields(bomb)
+
+
+@pytest.mark.parametrize(
+    ("head", "says"),
+    [
+        ("role: [memory", "line 2: expected ',' or ']', but got the end."),
+        ("id: x\n a: b: c", "line 3: mapping values are not allowed here."),
+        ("id: \x01", "special characters are not allowed."),
+    ],
+)
+def test_what_is_no_yaml_is_told_in_a_few_words(head: str, says: str) -> None:
+    """What is wrong and in which line of the file; nothing of the reader's own talk."""
+    with pytest.raises(UnreadableFileError) as error:
+        read_fields(head)
+    assert str(error.value) == f"the front matter isn't YAML: {says}"
