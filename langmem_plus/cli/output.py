@@ -44,7 +44,9 @@ class LineHandler(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Print a record without its traceback."""
-        errors.print(Text.assemble((record.levelname.lower(), "yellow"), " ", one_line(record.getMessage())))
+        errors.print(
+            Text.assemble((record.levelname.lower(), "yellow"), " ", one_line(record.getMessage())), soft_wrap=True
+        )
 
 
 warnings = LineHandler()

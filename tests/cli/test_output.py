@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import io
 import json
+import logging
 import sys
 
 import pytest
 from rich.console import Console
 
-from langmem_plus.cli.output import clip, hit_json, one_line, print_json, record_sheet, record_table, report_lines
+from langmem_plus.cli.output import (
+    clip,
+    hit_json,
+    one_line,
+    print_json,
+    record_sheet,
+    record_table,
+    report_lines,
+    warnings,
+)
 from langmem_plus.records import Choice, MemoryHit, MemoryRecord, MemoryReport
 
 LONG = "word " * 100
@@ -96,3 +106,12 @@ def test_a_number_that_the_reason_tells_is_not_told_again() -> None:
     choice = Choice(id="a", text="I live in Lyon.", kept=True, reason=reason, scores=scores)
     (_, line) = report_lines(MemoryReport(strategy="quick", reason="a question", choices=[choice]))
     assert line.plain.endswith(f"{reason} (total 0.99, importance 0.20)")
+
+
+def test_a_warning_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However long: a path that is broken can't be copied."""
+    said = Console(file=io.StringIO(), width=80, markup=False)
+    monkeypatch.setattr("langmem_plus.cli.output.errors", said)
+    path = "/memory/" + "x/" * 60
+    warnings.emit(logging.LogRecord("a", logging.WARNING, "", 0, "the memory file %r was left out", (path,), None))
+    assert said.file.getvalue() == f"warning the memory file {path!r} was left out\n"  # type: ignore[attr-defined]
