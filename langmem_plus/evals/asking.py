@@ -14,13 +14,17 @@ from langgraph.store.base import SearchItem, SearchOp
 from langmem_plus.client import Explanation, MemoryClient
 from langmem_plus.evals.building import SCOPE, USER
 from langmem_plus.evals.metrics import ndcg_at, recall_at, reciprocal_rank
-from langmem_plus.evals.questions import Question
+from langmem_plus.evals.questions import Question, Sample
 from langmem_plus.evals.setups import Setup
+from langmem_plus.providers.embeddings import find_local
+from langmem_plus.providers.rerank import named_chat_model
 from langmem_plus.recall import read_item
 from langmem_plus.records import TURN_ROLES, MemoryHit, unique
 
 ANSWERED_AT = 5  # a question counts as answered where some of its evidence is among so many hits
+TOLD = 10  # hits that an answer names
 _PLAIN_POOL = 200  # what the keyword ranking is asked for, so that enough turns are left of it
+_NOT_COUNTED = "What was it that I told you about the very first of all these things?"
 
 
 @dataclass(frozen=True)
@@ -30,6 +34,10 @@ class Answer:
     Attributes:
         kind: the question's type.
         probe: why it should get no answer; empty where it has one.
+        sample: the name of the memory that was asked; empty where the file names none.
+        question: its text.
+        evidence: the ids of the messages that hold the answer.
+        hits: what the first `TOLD` hits show: ids of messages, else of records.
         measures: each in [0, 1]; those of turns are missing where no turn is evidence.
         newer_first: whether the newer of two versions came before the older; None where neither was found, or there
             is one alone.
@@ -42,6 +50,10 @@ class Answer:
 
     kind: str
     probe: str = ""
+    sample: str = ""
+    question: str = ""
+    evidence: list[str] = field(default_factory=list)
+    hits: list[str] = field(default_factory=list)
     measures: dict[str, float] = field(default_factory=dict)
     newer_first: bool | None = None
     score: float = 0.0
@@ -60,7 +72,24 @@ class Answer:
         return asdict(self)
 
 
-def ask(client: MemoryClient, setup: Setup, question: Question, probe: str = "") -> Answer:
+def warm_up(client: MemoryClient, setup: Setup) -> None:
+    """Ask something that isn't timed, so that models are loaded and the store's index is read before what is; and have
+    the questions read anew, which another row may have asked before.
+
+    A chat model that reranks isn't asked: the store alone is.
+    """
+    if setup.plain or named_chat_model(setup.config.reranker.strip()) is not None:
+        _plain(client, setup, _NOT_COUNTED)
+    else:
+        client.explain(_NOT_COUNTED, user_id=USER)
+    local, _ = find_local()  # one a process: it knows its last questions, whoever asked them
+    if local is not None:
+        local.forget_queries()
+
+
+def ask(
+    client: MemoryClient, setup: Setup, question: Question, probe: str = "", sample: Sample | None = None
+) -> Answer:
     """Ask a question as an agent's turn would, and as a search."""
     started = time.perf_counter()
     told = Explanation() if setup.plain else client.explain(question.text, user_id=USER)
@@ -72,6 +101,10 @@ def ask(client: MemoryClient, setup: Setup, question: Question, probe: str = "")
         times["recall"] = (between - started) * 1000
     return Answer(
         kind=question.kind,
+        sample=sample.id if sample else "",
+        question=question.text,
+        evidence=sorted(question.evidence),
+        hits=told_ids(hits[:TOLD], question.evidence, sample.message_ids if sample else ()),
         probe=probe,
         measures={} if probe else measures(question, hits),
         newer_first=None if probe else newer_first(question, hits),
@@ -127,6 +160,15 @@ def evidence_ranking(hits: Sequence[MemoryHit], gold: Collection[str]) -> list[s
         shown = [source for source in hit.record.source_ids if source in gold and source not in ranking]
         ranking.append(shown[0] if shown else hit.record.id)
     return ranking
+
+
+def told_ids(hits: Sequence[MemoryHit], gold: Collection[str], messages: Collection[str]) -> list[str]:
+    """The id of a message that each hit shows: evidence first, and what no hit before it shows; else its own id."""
+    found: list[str] = []
+    for hit in hits:
+        shown = [id for id in hit.record.source_ids if id in messages]
+        found.append(min(shown or [hit.record.id], key=lambda id: (id not in gold, id in found)))
+    return found
 
 
 def newer_first(question: Question, hits: Sequence[MemoryHit]) -> bool | None:

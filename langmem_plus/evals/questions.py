@@ -6,6 +6,7 @@ import datetime as dt
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from langmem_plus.importers import Conversation
@@ -54,6 +55,11 @@ class Sample:
     def messages(self) -> int:
         """How many messages there are."""
         return sum(len(thread.messages) for thread in self.threads)
+
+    @cached_property
+    def message_ids(self) -> frozenset[str]:
+        """The messages' ids."""
+        return frozenset(str(message["id"]) for thread in self.threads for message in thread.messages if message["id"])
 
 
 def last_time(threads: Iterable[Conversation]) -> dt.datetime:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from langmem_plus.evals.asking import ANSWERED_AT, Answer, ask
+from langmem_plus.evals.asking import ANSWERED_AT, Answer, ask, warm_up
 from langmem_plus.evals.building import Moment, Step, build_all, opened, without
 from langmem_plus.evals.datasets import Dataset
 from langmem_plus.evals.decided import PROTOCOL as DECIDED_PROTOCOL
@@ -39,7 +39,8 @@ PROTOCOL = (
     "stores are built through MemoryClient.add, one a sample, each thread at its own time; facts are drawn out by "
     "rules and count as the message that they came from",
     "each question is asked in no thread, as of its own date, through MemoryClient.explain (tokens, times, what is "
-    "injected) and MemoryClient.search with k = fetch_k (the ranking)",
+    "injected) and MemoryClient.search with k = fetch_k (the ranking); times are those of a store that was asked "
+    "before: each row asks each store something first that isn't counted",
     "recall@k: share of the evidence turns among the first k hits; NDCG@10: normalised by all evidence; sessions: the "
     "first 5 different threads among the hits",
     f"intervals: 95 %, {RESAMPLES} resamples of the questions, seed {SEED}",
@@ -106,10 +107,10 @@ def evaluate(
         began = time.perf_counter()
         build_all(roots, group[0], place.cache / dataset.sha256[:12], jobs, step)
         building += time.perf_counter() - began
-        for number, (_, root) in enumerate(roots):
-            _ask_all(root, group, asked[number], answers, step)
+        for number, (sample, root) in enumerate(roots):
+            _ask_all(root, group, sample, asked[number], answers, step)
             for gone in removed[number]:
-                _ask_without(root, group, gone, answers, step)
+                _ask_without(root, group, sample, gone, answers, step)
             if not place.keep:
                 shutil.rmtree(root, ignore_errors=True)
     rows = {setup.name: _row(setup, answers) for setup in setups}
@@ -160,22 +161,27 @@ def _row(setup: Setup, answers: Answers) -> dict[str, Any]:
 
 
 def _ask_all(
-    root: Path, group: Sequence[Setup], asked: Sequence[tuple[Question, str]], answers: Answers, step: Step
+    root: Path, group: Sequence[Setup], sample: Sample, asked: Sequence[Asked], answers: Answers, step: Step
 ) -> None:
     for setup in group:
         moment = Moment()
         with opened(root, setup.config, moment) as client:
+            if timed := [question for question, probe in asked if not probe]:
+                moment.now = timed[0].asked_at
+                warm_up(client, setup)
             for question, probe in asked:
                 moment.now = question.asked_at
-                answers[setup.name].append(ask(client, setup, question, probe))
+                answers[setup.name].append(ask(client, setup, question, probe, sample))
                 step(1)
 
 
-def _ask_without(root: Path, group: Sequence[Setup], gone: Removal, answers: Answers, step: Step) -> None:
+def _ask_without(
+    root: Path, group: Sequence[Setup], sample: Sample, gone: Removal, answers: Answers, step: Step
+) -> None:
     with tempfile.TemporaryDirectory(dir=root.parent, prefix="without-") as scratch:
         copy = Path(scratch) / "store"
         without(root, copy, group[0], gone.message_ids)
-        _ask_all(copy, group, [(question, gone.probe) for question in gone.questions], answers, step)
+        _ask_all(copy, group, sample, [(question, gone.probe) for question in gone.questions], answers, step)
 
 
 def _asked(dataset: Dataset, probes: bool) -> list[list[Asked]]:

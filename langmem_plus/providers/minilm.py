@@ -196,6 +196,11 @@ class LocalEmbeddings(Embeddings):
                 del self._asked[next(iter(self._asked))]
         return found
 
+    def forget_queries(self) -> None:
+        """Read the next questions anew, whatever was asked before; for who measures how long that takes."""
+        with self._lock:
+            self._asked.clear()
+
     def _forward(self, texts: Sequence[str]) -> Iterator[_Pass]:
         """Pass after pass; texts of like length go together, so that little is padded."""
         session, tokenizer = self._load()

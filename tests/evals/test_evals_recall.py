@@ -5,19 +5,22 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from langmem_plus.client import MemoryClient
 from langmem_plus.config import MemoryConfig
 from langmem_plus.evals import recall
-from langmem_plus.evals.asking import evidence_ranking, measures, newer_first
+from langmem_plus.evals.asking import Answer, evidence_ranking, measures, newer_first, told_ids, warm_up
 from langmem_plus.evals.building import Moment, build, opened, without
 from langmem_plus.evals.datasets import read_dataset
 from langmem_plus.evals.probes import nonsense_questions, unrelated_questions
 from langmem_plus.evals.questions import Question
 from langmem_plus.evals.recall import Place, evaluate, workload
-from langmem_plus.evals.setups import make_setups
+from langmem_plus.evals.setups import Setup, make_setups
+from langmem_plus.providers.minilm import LocalEmbeddings, ModelFiles
 from langmem_plus.records import MemoryHit, MemoryRecord
 
 Write = Callable[..., Path]
@@ -41,6 +44,12 @@ def test_each_evidence_is_found_once() -> None:
     assert evidence_ranking(hits, {"D1:1", "D1:2"}) == ["D1:1", "turn", "other", "D1:2"]
 
 
+def test_hits_are_told_by_the_messages_that_they_show() -> None:
+    """Evidence first, then what wasn't shown yet; what shows no message goes by its own id."""
+    hits = [hit("fact", "record", "m1"), hit("both", "m1", "m2"), hit("other", "m3", "m2"), hit("summary", "gone")]
+    assert told_ids(hits, {"m2"}, {"m1", "m2", "m3"}) == ["m1", "m2", "m2", "summary"]
+
+
 def test_sessions_are_counted_by_their_first_hit() -> None:
     """Five different threads, however many hits each has; without turns as evidence, sessions alone count."""
     hits = [hit(f"{n}", thread=f"t{n // 3}") for n in range(20)]
@@ -61,8 +70,11 @@ def test_the_first_version_that_is_found_decides() -> None:
 
 @pytest.mark.parametrize("form", ["locomo", "longmemeval", "beam", "pairs", "own"])
 def test_recall_is_measured_end_to_end(tmp_path: Path, dataset_file: Write, form: str) -> None:
-    """Every form: something is found, everything lies in its bounds, and all is plain JSON."""
+    """Every form: something is found, everything lies in its bounds, and all is plain JSON. Each answer tells what was
+    asked, and shows messages by the ids that the file has.
+    """
     dataset = read_dataset(dataset_file(form))
+    samples = {sample.id: sample for sample in dataset.samples}
     setups, steps = make_setups(["default"], CONFIG), list[int]()
     place = Place(tmp_path / "stores", tmp_path / "vectors")
     result = evaluate(dataset, setups, place, step=steps.append)
@@ -75,11 +87,56 @@ def test_recall_is_measured_end_to_end(tmp_path: Path, dataset_file: Write, form
         assert all(0 <= each["low"] <= each["mean"] <= each["high"] <= 1 for each in row["measures"].values())
         assert row["config"]["embeddings"] == "none"
         assert 0 <= row["abstention"]["nonsense"]["auroc"] <= 1
+        for answer in (each for each in row["answers"] if not each["probe"]):
+            sample = samples[answer["sample"]]
+            assert (answer["question"], set(answer["evidence"])) in [(q.text, q.evidence) for q in sample.questions]
+            assert sample.message_ids.issuperset(answer["hits"])
+            assert (answer["measures"].get("recall@10") == 1.0) <= set(answer["evidence"]).issubset(answer["hits"])
     first = result["rows"][0]
     assert {"retrieve", "rerank", "mmr", "inject", "recall", "again"} <= first["milliseconds"].keys()
     assert 0 < first["tokens"]["mean"] <= 1500
     assert first["against_bm25"]["p"] <= 1
     assert not list((tmp_path / "stores").glob("*/*/*"))  # nothing was to be kept
+
+
+def test_every_row_is_asked_something_before_it_is_timed(
+    tmp_path: Path, dataset_file: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In each store, as of the first question's day; else the first row would be timed with the loading of models."""
+    calls: list[str] = []
+
+    def warmed(client: MemoryClient, setup: Setup) -> None:
+        calls.append(f"{setup.name} {client._services.clock():%Y-%m-%d}")
+
+    def asked(client: MemoryClient, setup: Setup, *more: Any) -> Answer:
+        calls.append("ask")
+        return Answer("update")
+
+    monkeypatch.setattr(recall, "warm_up", warmed)
+    monkeypatch.setattr(recall, "ask", asked)
+    setups = make_setups(["default,words"], CONFIG)
+    evaluate(read_dataset(dataset_file("own")), setups, Place(tmp_path / "s", tmp_path / "v"), probes=False)
+    assert calls == [call for setup in setups for call in (f"{setup.name} 2024-04-01", "ask")]
+
+
+@pytest.mark.parametrize(
+    ("name", "reranker", "asked"),
+    [("default", "builtin", ["explain"]), ("default", "openai:gpt-5-mini", ["store"]), ("bm25", "builtin", ["store"])],
+)
+def test_what_comes_first_costs_no_request_and_leaves_no_question_known(
+    monkeypatch: pytest.MonkeyPatch, name: str, reranker: str, asked: list[str]
+) -> None:
+    """A chat model that reranks isn't asked; the local model has to read what another row asked before."""
+    calls: list[str] = []
+    store = SimpleNamespace(batch=lambda ops: calls.append("store") or [[]])
+    client: Any = SimpleNamespace(store=store, explain=lambda text, **more: calls.append("explain"))
+    local = LocalEmbeddings(ModelFiles(Path("none"), Path("none")))
+    local._asked["Where do I live?"] = None  # type: ignore[assignment]
+    monkeypatch.setattr("langmem_plus.evals.asking.find_local", lambda: (local, ""))
+    (setup,) = (each for each in make_setups([], CONFIG.replace(reranker=reranker)) if each.name == name)
+    warm_up(client, setup)
+    assert calls == asked
+    assert not local._asked
 
 
 def test_stores_are_used_again(tmp_path: Path, dataset_file: Write, monkeypatch: pytest.MonkeyPatch) -> None:
