@@ -135,7 +135,15 @@ def make_setup(name: str, base: MemoryConfig) -> Setup:
     path = Path(name)
     if not path.is_file():
         raise ConfigError(_unknown(name, path))
-    return Setup(path.stem, _by_rules(MemoryConfig.from_toml(path)))
+    return Setup(path.stem, _by_rules(_read(path)))
+
+
+def _read(path: Path) -> MemoryConfig:
+    """A file's settings; what is wrong with them names the file, of which a comparison may have several."""
+    try:
+        return MemoryConfig.from_toml(path)
+    except ConfigError as error:
+        raise (error if str(path) in str(error) else ConfigError(f"{str(path)!r}: {error}")) from error
 
 
 def _unknown(name: str, path: Path) -> str:

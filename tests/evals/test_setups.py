@@ -48,6 +48,16 @@ def test_a_file_is_a_row(tmp_path: Path) -> None:
         make_setups(["theory"], BASE)
 
 
+@pytest.mark.parametrize("text", ["topk = 4", "top_k = 0", "top_k = 'many'", "top_k =", "[store]\ntop_k = 3"])
+def test_what_is_wrong_in_a_file_names_it_once(tmp_path: Path, text: str) -> None:
+    """A comparison may have several files."""
+    path = tmp_path / "mine.toml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(ConfigError) as raised:
+        make_setups(["default", str(path)], BASE)
+    assert str(raised.value).count("mine.toml") == 1
+
+
 def test_what_writes_the_same_shares_a_store() -> None:
     """One with vectors builds it; what keeps fewer records, or embeds otherwise, has its own."""
     names = [[each.name for each in group] for group in by_store(make_setups(["words,default,vectors,theoria"], BASE))]
