@@ -7,6 +7,7 @@ JSON lines of one's own (``.jsonl``, described by `own`).
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -54,11 +55,12 @@ class Dataset:
     """A file that can be asked.
 
     Args:
-        name: the file's name.
+        name: the file's name, with as many of its folders as tell it from the other files of a run.
         form: which kind of file it is.
         sha256: of the file's bytes.
         protocol: how memories and questions are made of it.
         samples: the memories, each with its questions.
+        label: what its figures are called; told from the other files of a run, too.
     """
 
     name: str
@@ -66,6 +68,7 @@ class Dataset:
     sha256: str
     protocol: str
     samples: Sequence[Sample]
+    label: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """What it is, without its contents."""
@@ -77,6 +80,52 @@ class Dataset:
             "messages": sum(sample.messages for sample in self.samples),
             "questions": sum(len(sample.questions) for sample in self.samples),
         }
+
+
+def read_datasets(paths: Sequence[Path], *, limit: int | None = None) -> list[Dataset]:
+    """Several files, each once, under names that tell them apart.
+
+    Args:
+        paths: the files.
+        limit: ask so many questions of each.
+
+    Raises:
+        ImportFileError: one of them can't be read, is of no known form, or asks nothing.
+    """
+    files = list({path.resolve(): path for path in paths}.values())
+    found = [read_dataset(path, limit=limit) for path in files]
+    names, labels = told_apart(files)
+    return [replace(each, name=name, label=label) for each, name, label in zip(found, names, labels, strict=True)]
+
+
+def told_apart(paths: Sequence[Path]) -> tuple[list[str], list[str]]:
+    """Different files' names, and the labels of their figures: with as many folders as needed, and without the ending
+    where that tells nothing.
+
+    >>> told_apart([Path("a/own.jsonl"), Path("b/own.jsonl"), Path("other.json")])
+    (['a/own.jsonl', 'b/own.jsonl', 'other.json'], ['a-own', 'b-own', 'other'])
+    """
+    parts = [path.absolute().relative_to(path.absolute().anchor).parts for path in paths]
+    most = max(map(len, parts), default=0)
+    tails = [[each[-count:] for each in parts] for count in range(1, most + 1)]
+    names = [["/".join(each) for each in tail] for tail in tails]
+    stems = [["-".join((*each[:-1], Path(each[-1]).stem)) for each in tail] for tail in tails]
+    whole = [["-".join(each) for each in tail] for tail in tails]
+    return _distinct(names), _distinct([*stems, *whole])
+
+
+def _distinct(choices: Sequence[Sequence[str]]) -> list[str]:
+    """For each file its first name that no other file has at the same length; capitals don't tell files apart."""
+    lower = [[name.lower() for name in names] for names in choices]
+    found: list[str] = []
+    for number in range(len(choices[0]) if choices else 0):
+        alone = (
+            names[number] for names, all_ in zip(choices, lower, strict=True) if all_.count(names[number].lower()) == 1
+        )
+        numbered = (f"{choices[0][number]}-{n}" for n in itertools.count(2))
+        taken = {name.lower() for name in found}
+        found.append(next(name for name in itertools.chain(alone, numbered) if name.lower() not in taken))
+    return found
 
 
 def read_dataset(path: str | Path, *, limit: int | None = None, seed: int = SEED) -> Dataset:
@@ -96,13 +145,13 @@ def read_dataset(path: str | Path, *, limit: int | None = None, seed: int = SEED
     if path.suffix in (".jsonl", ".ndjson"):
         form, samples = "JSON lines", _own_samples(raw, path, place)
     else:
-        form, samples = _read_json(raw, path, place, seed)
+        form, samples = _own_or_json(raw, path, place, seed)
     samples = [sample for sample in samples if sample.questions]
     if not samples:
         raise place.error(f"there is no question whose evidence is named; {_HELP}")
     if limit is not None:
         samples = _limited(samples, limit, seed)
-    return Dataset(path.name, form, hashlib.sha256(raw).hexdigest(), _PROTOCOLS[form], samples)
+    return Dataset(path.name, form, hashlib.sha256(raw).hexdigest(), _PROTOCOLS[form], samples, path.stem)
 
 
 def _bytes(path: Path) -> bytes:
@@ -122,13 +171,30 @@ def _own_samples(raw: bytes, path: Path, place: Place) -> list[Sample]:
     return _joined(conversations, read_questions(text, conversations, place))
 
 
-def _read_json(raw: bytes, path: Path, place: Place, seed: int) -> tuple[str, list[Sample]]:
+def _own_or_json(raw: bytes, path: Path, place: Place, seed: int) -> tuple[str, list[Sample]]:
+    """What a file holds that isn't called JSON lines; it is them all the same where each line is an object."""
     if not raw.strip():
         raise place.error("the file is empty")
     try:
         data = json.loads(raw.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
+        if _is_lines(raw, error):
+            return "JSON lines", _own_samples(raw, path, place)
         raise place.error(f"not JSON: {type(error).__name__}: {error}") from error
+    return _read_json(data, path, place, seed)
+
+
+def _is_lines(raw: bytes, error: Exception) -> bool:
+    if not isinstance(error, json.JSONDecodeError) or error.msg != "Extra data":
+        return False
+    first = raw.decode("utf-8-sig").strip().split("\n", 1)[0]
+    try:
+        return isinstance(json.loads(first), dict)
+    except ValueError:
+        return False
+
+
+def _read_json(data: Any, path: Path, place: Place, seed: int) -> tuple[str, list[Sample]]:
     entries = data if isinstance(data, list) else [data]
     forms: tuple[tuple[str, Callable[[Any], bool]], ...] = (
         ("LoCoMo", is_sample),
@@ -139,7 +205,7 @@ def _read_json(raw: bytes, path: Path, place: Place, seed: int) -> tuple[str, li
     form = next((name for name, fits in forms if entries and all(map(fits, entries))), None)
     if form is None:
         raise place.error(
-            f"there is no question to ask: it is none of {', '.join(_PROTOCOLS)}, in a file named .jsonl; {_HELP}"
+            f"there is no question to ask: it is none of {', '.join(_PROTOCOLS)} (an object a line); {_HELP}"
         )
     if form == "pairs":
         return form, pair_samples(entries, place)

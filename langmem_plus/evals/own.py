@@ -16,7 +16,7 @@ from langmem_plus.importers import Conversation
 from langmem_plus.importers.beam import is_chat
 from langmem_plus.importers.locomo import is_sample
 from langmem_plus.importers.longmemeval import is_entry
-from langmem_plus.importers.parts import Place, read_label
+from langmem_plus.importers.parts import ImportedMessage, Place, read_label
 from langmem_plus.importers.reading import is_question, read_lines
 from langmem_plus.shown import shown
 
@@ -41,7 +41,8 @@ _OTHERWISE = {
     "created_at": ("asked_at",),
     "said_at": ("created_at",),
     "text": ("content", "question"),
-    "message": ("content",),
+    "content": ("text",),
+    "message": ("content", "text"),
     "query": ("question",),
     "speaker": ("name",),
     "user": ("name", "sample_id"),
@@ -75,22 +76,34 @@ def check_keys(text: str, place: Place) -> None:
 
 def _check_line(data: Mapping[str, Any], here: Place) -> None:
     if is_question(data):
-        _check(data, _QUESTION, (), here, "a question")
+        check_known(data, _QUESTION, (), here, "a question")
     elif "role" in data:
-        _check(data, _MESSAGE, _PASSED_OVER, here, "a message")
+        check_known(data, _MESSAGE, _PASSED_OVER, here, "a message")
     elif isinstance(data.get("messages"), list):
-        _check(data, _CONVERSATION, (), here, "a conversation")
+        check_known(data, _CONVERSATION, (), here, "a conversation")
         for number, message in enumerate(data["messages"]):
             if isinstance(message, Mapping):
                 inner = [key for key in _MESSAGE if key not in ("thread_id", "sample_id")]
-                _check(message, inner, _PASSED_OVER, here / f"messages[{number}]", "a message of a conversation")
+                check_known(message, inner, _PASSED_OVER, here / f"messages[{number}]", "a message of a conversation")
     elif not {"results", "conversation"} & data.keys():
         near = [(key, like) for key in data if (like := _nearest(key, ("role", "question")))]
         guess = "did you mean {1!r} by {0!r}? ".format(*near[0]) if near else ""
         raise here.error(f"{guess}It is no message, which has 'role', and no question, which has 'question'")
 
 
-def _check(data: Mapping[str, Any], known: Sequence[str], also: Sequence[str], here: Place, what: str) -> None:
+def check_known(data: Mapping[str, Any], known: Sequence[str], also: Sequence[str], here: Place, what: str) -> None:
+    """Whether every key is known.
+
+    Args:
+        data: what has the keys.
+        known: those that are read.
+        also: those that are passed over.
+        here: where it stands.
+        what: what it is called.
+
+    Raises:
+        ImportFileError: a key is neither.
+    """
     for key in data:
         if key not in known and key not in also:
             near = _nearest(key, [name for name in known if name not in data])
@@ -121,7 +134,7 @@ def read_questions(text: str, conversations: Sequence[Conversation], place: Plac
     if not conversations:
         raise place.error('there is no message, only questions: add lines such as {"role": "user", "content": "…"}')
     for name in asked:
-        _check_evidence(name, asked[name], conversations, place)
+        _check_evidence(name, asked[name], conversations, text, place)
     if not any(question.evidence for questions in asked.values() for question in questions):
         raise place.error(
             "no question has evidence: give those that a message answers the ids of these messages, as in "
@@ -131,17 +144,24 @@ def read_questions(text: str, conversations: Sequence[Conversation], place: Plac
 
 
 def _check_evidence(
-    sample: str, questions: Sequence[Question], conversations: Sequence[Conversation], place: Place
+    sample: str, questions: Sequence[Question], conversations: Sequence[Conversation], text: str, place: Place
 ) -> None:
-    """Whether a sample's questions name messages of their own sample, each id meaning one message."""
+    """Whether a sample's questions name messages of their own sample, each id meaning one message that is stored."""
     if sample not in {conversation.sample_id or "" for conversation in conversations}:
         named = f"question {questions[0].text!r}"
         if sample:
             raise place.error(f"the {named} is of the sample {sample!r}, but no message has that sample_id")
         raise place.error(f"the {named} has no sample_id, but every message has one: name whose messages answer it")
-    ids = Counter(_ids(sample, conversations))
+    messages = list(_messages(sample, conversations))
+    ids = Counter(message["id"] for message in messages)
+    silent = {message["id"] for message in messages if not _is_stored(message)}
     for question in questions:
         for id in sorted(question.evidence | question.older):
+            if id in silent:
+                raise (place / _line_of(id, sample, text, place)).error(
+                    f"the question {question.text!r} names the message {id!r}, but it is none that memory keeps: "
+                    "give it words, and the role user or assistant"
+                )
             if id not in ids:
                 of = f" of the sample {sample!r}" if sample else ""
                 raise place.error(f"the question {question.text!r} names {id!r}, but no message{of} has that id")
@@ -149,7 +169,24 @@ def _check_evidence(
                 raise place.error(f"the question {question.text!r} names {id!r}, but several messages have that id")
 
 
-def _ids(sample: str, conversations: Sequence[Conversation]) -> Iterator[str | None]:
+def _messages(sample: str, conversations: Sequence[Conversation]) -> Iterator[ImportedMessage]:
     for conversation in conversations:
         if (conversation.sample_id or "") == sample:
-            yield from (message["id"] for message in conversation.messages)
+            yield from conversation.messages
+
+
+def _is_stored(message: ImportedMessage) -> bool:
+    return message["role"] in ("user", "assistant") and bool(message["content"].strip())
+
+
+def _line_of(id: str, sample: str, text: str, place: Place) -> str:
+    """The line of a message, which may stand in a conversation."""
+    for data, _, number in read_lines(text, place):
+        if not isinstance(data, Mapping) or is_question(data):
+            continue
+        listed = data.get("messages")
+        said = listed if isinstance(listed, list) else [data]
+        ids = [str(each.get("id")) for each in said if isinstance(each, Mapping)]
+        if id in ids and str(data.get("sample_id") or "") == sample:
+            return f"line {number}"
+    return ""

@@ -3,22 +3,16 @@
 Every measure comes in two halves, by an entry's place in its file: the rules were tuned on the even half, so the odd
 half is the one to believe. The files' texts are read, never shipped.
 
-Two kinds of file are understood:
-
-- extraction: a list of entries with ``messages`` and ``gold`` (one statement that a user's messages make), or with
-  ``text`` and ``memories`` (several);
-- reconciliation: a list of entries with ``kind``, ``old`` and ``new`` (a message, or several), where the newer
-  statement replaces the older one if the kind is ``update``.
+`statements` describes the two kinds of file.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import hashlib
-import json
 import random
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -27,10 +21,10 @@ from langchain_core.language_models import BaseChatModel
 from langgraph.store.memory import InMemoryStore
 
 from langmem_plus.config import MemoryConfig
-from langmem_plus.errors import ImportFileError
 from langmem_plus.evals.against import LOOK_ALIKE, RANDOM, Case, against, likeness, word_f1
 from langmem_plus.evals.metrics import SEED
 from langmem_plus.evals.provenance import provenance, settings_json
+from langmem_plus.evals.statements import is_pair, read_entries, read_pairs, read_statements
 from langmem_plus.graph import make_services
 from langmem_plus.providers import make_embeddings
 from langmem_plus.records import Fact, MemoryRecord, record_id
@@ -147,30 +141,17 @@ def evaluate_extraction(path: str | Path, config: MemoryConfig | None = None, mo
     """
     services, started = _services(config, model), time.perf_counter()
     halves: list[dict[str, Score]] = [{}, {}]
-    place = -1
-    for place, entry in enumerate(_read(path)):
-        try:
-            turns, expected = _extraction_entry(entry)
-        except (KeyError, TypeError) as error:
-            raise ImportFileError(
-                f"{path}: entry {place} has no {error}; see `langmem-plus eval write --help`."
-            ) from error
-        half = halves[place % 2]
-        texts = [fact.text for fact in _facts(turns, str(place), services)]
+    entries = read_statements(path)
+    for place, entry in enumerate(entries):
+        half, expected = halves[place % 2], entry.expected
+        texts = [fact.text for fact in _facts(entry.turns, str(place), services)]
         for kind, gold in expected:
             met = any(word_f1(text, gold) >= MATCH for text in texts)
             half[kind] = half.get(kind, Score()) + Score(expected=1, met=int(met))
         matched = sum(any(word_f1(text, gold) >= MATCH for _, gold in expected) for text in texts)
         reached = sum(any(word_f1(text, gold) >= MATCH for text in texts) for _, gold in expected)
         half["all"] = half.get("all", Score()) + Score(len(texts), matched, len(expected), reached)
-    return _halves("extraction", path, place + 1, EXTRACTION_PROTOCOL, halves, services, started)
-
-
-def _extraction_entry(entry: dict[str, Any]) -> tuple[list[str], list[tuple[str, str]]]:
-    if "gold" in entry:
-        messages = [message["text"] for message in entry["messages"] if message.get("role", "user") == "user"]
-        return messages, [(entry.get("kind", "statement"), entry["gold"])]
-    return [entry["text"]], [(memory.get("type", "statement"), memory["content"]) for memory in entry["memories"]]
+    return _halves("extraction", path, len(entries), EXTRACTION_PROTOCOL, halves, services, started)
 
 
 def _halves(
@@ -205,15 +186,6 @@ MODEL_PROTOCOL = "; a model, which takes its time, meets 5 of all other entries,
 LOOK_ALIKES = 5  # older messages of other entries, the most similar ones, that an entry is tried against apart
 
 
-@dataclass(frozen=True)
-class _Pair:
-    place: int
-    kind: str
-    group: str
-    old: tuple[str, ...]
-    new: tuple[str, ...]
-
-
 def evaluate_reconciliation(path: str | Path, config: MemoryConfig | None = None, model: Model = None) -> Halves:
     """Decide about every pair, and about every newer message against the other entries' older ones.
 
@@ -221,7 +193,7 @@ def evaluate_reconciliation(path: str | Path, config: MemoryConfig | None = None
         ImportFileError: the file isn't such a list.
     """
     services, started = _services(config, model), time.perf_counter()
-    pairs = [_pair(path, place, entry) for place, entry in enumerate(_read(path))]
+    pairs = read_pairs(path)
     known = {pair.place: _facts(pair.old, f"old {pair.place}", services) for pair in pairs}
     new = {pair.place: _facts(pair.new, f"new {pair.place}", services) for pair in pairs}
     sides = [" ".join(pair.new) for pair in pairs], [" ".join(pair.old) for pair in pairs]
@@ -234,7 +206,7 @@ def evaluate_reconciliation(path: str | Path, config: MemoryConfig | None = None
         expected = pair.kind == "update"
         score = Score(int(retired), int(retired and expected), int(expected), int(retired and expected), tried=1)
         half[pair.kind] = half.get(pair.kind, Score()) + score
-        others = [other for other in pairs if other.place % 2 == pair.place % 2 and not _same_story(pair, other)]
+        others = [other for other in pairs if other.place % 2 == pair.place % 2 and not pair.same_story(other)]
         alike = sorted(others, key=lambda other: -near[pair.place, other.place])[:LOOK_ALIKES]
         if services.model is not None:
             others = random.Random(f"{SEED}:{pair.place}").sample(others, min(LOOK_ALIKES, len(others)))
@@ -253,30 +225,6 @@ def evaluate_reconciliation(path: str | Path, config: MemoryConfig | None = None
     found = _halves("reconciliation", path, len(pairs), protocol, halves, services, started)
     told = [{name: against(half, name) for name in (RANDOM, LOOK_ALIKE)} for half in cases]
     return dataclasses.replace(found, against=dict(zip(("even, tuned", "odd"), told, strict=True)))
-
-
-def _pair(path: str | Path, place: int, entry: dict[str, Any]) -> _Pair:
-    try:
-        old, new = _texts(entry["old"]), _texts(entry["new"])
-        return _Pair(place, entry["kind"], _story(str(entry.get("id", place))), old, new)
-    except (KeyError, TypeError) as error:
-        raise ImportFileError(f"{path}: entry {place} has no {error}; see `langmem-plus eval write --help`.") from error
-
-
-def _story(entry_id: str) -> str:
-    """The conversation that an entry was made of: ids such as 100K-1-… name it by their first two parts."""
-    parts = entry_id.split("-")
-    return "-".join(parts[:2]) if len(parts) > 2 else entry_id
-
-
-def _texts(side: Any) -> tuple[str, ...]:
-    return tuple(message["text"] for message in (side if isinstance(side, list) else [side]))
-
-
-def _same_story(pair: _Pair, other: _Pair) -> bool:
-    """Whether two entries may speak of the same thing: one conversation, or a message in common."""
-    shared = {*pair.old, *pair.new} & {*other.old, *other.new}
-    return pair.group == other.group or bool(shared)
 
 
 def _retires(facts: Sequence[Fact], known: Sequence[Fact], services: Services) -> bool:
@@ -314,19 +262,8 @@ def evaluate_file(path: str | Path, config: MemoryConfig | None = None, model: M
     Raises:
         ImportFileError: the file is of neither kind.
     """
-    first = next(_read(path), {})
-    evaluate = evaluate_reconciliation if {"old", "new"} <= first.keys() else evaluate_extraction
+    evaluate = evaluate_reconciliation if is_pair(read_entries(path)[0]) else evaluate_extraction
     return evaluate(path, config, model)
-
-
-def _read(path: str | Path) -> Iterator[dict[str, Any]]:
-    try:
-        data = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise ImportFileError(f"{str(path)!r} can't be read as JSON: {error}") from error
-    if not isinstance(data, list) or not all(isinstance(entry, dict) for entry in data):
-        raise ImportFileError(f"{str(path)!r} isn't a list of entries; see `langmem-plus eval write --help`.")
-    yield from data
 
 
 def _turn(text: str, place: object) -> MemoryRecord:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import datetime as dt
 import hashlib
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from langmem_plus.errors import ImportFileError
-from langmem_plus.evals.datasets import read_dataset
+from langmem_plus.evals.datasets import read_dataset, read_datasets, told_apart
 from langmem_plus.evals.haystacks import SESSIONS
 
 Write = Callable[..., Path]
@@ -193,6 +196,17 @@ SAID: dict[str, Any] = {"role": "user", "content": "a", "id": "m1"}
             "no message of the sample 'y' has that id",
         ),
         ([SAID, SAID, ASKED], "several messages have that id"),
+        (
+            [SAID | {"id": "m0"}, SAID | {"content": " "}, ASKED],
+            "line 2: the question 'b' names the message 'm1'.*words",
+        ),
+        ([{"messages": [SAID | {"content": ""}]}, ASKED], "line 1: the question 'b' names the message 'm1'"),
+        ([SAID | {"role": "system"}, ASKED], "line 1: .*none that memory keeps"),
+        ([SAID, SAID | {"id": "m2", "content": ""}, ASKED | {"older": ["m2"]}], "line 2: .*'m2'"),
+        (
+            [SAID | {"sample_id": "x"}, SAID | {"sample_id": "y", "content": ""}, ASKED | {"sample_id": "y"}],
+            "line 2: .*'m1'",
+        ),
     ],
 )
 def test_a_key_that_is_not_read_is_named(dataset_file: Write, lines: list[Any], problem: str) -> None:
@@ -207,6 +221,41 @@ def test_an_empty_file_is_called_empty(dataset_file: Write, name: str) -> None:
     """In either form."""
     with pytest.raises(ImportFileError, match="the file is empty"):
         read_dataset(dataset_file(name, " \n"))
+
+
+def test_lines_are_read_whatever_the_file_is_called(tmp_path: Path) -> None:
+    """Where its first line is an object; what goes on behind one document is no JSON."""
+    path = tmp_path / "own.txt"
+    path.write_text("\n".join(map(json.dumps, [SAID, ASKED])), encoding="utf-8")
+    assert read_dataset(path).to_json()["form"] == "JSON lines"
+    path.write_text("[\n1]\n[2]", encoding="utf-8")
+    with pytest.raises(ImportFileError, match="not JSON"):
+        read_dataset(path)
+
+
+def test_files_of_one_name_are_told_apart(tmp_path: Path) -> None:
+    """In results and figures; the same file is asked once."""
+    paths = [tmp_path / folder / "own.jsonl" for folder in ("a", "b")]
+    for path in paths:
+        path.parent.mkdir()
+        path.write_text("\n".join(map(json.dumps, [SAID, ASKED])), encoding="utf-8")
+    found = read_datasets([*paths, paths[0].parent / ".." / "a" / "own.jsonl"])
+    assert [(each.to_json()["file"], each.label) for each in found] == [
+        ("a/own.jsonl", "a-own"),
+        ("b/own.jsonl", "b-own"),
+    ]
+    (alone,) = read_datasets(paths[:1])
+    assert (alone.name, alone.label) == ("own.jsonl", "own")
+    assert told_apart([Path("own.json"), Path("own.jsonl")])[1] == ["own.json", "own.jsonl"]
+
+
+@given(st.lists(st.lists(st.sampled_from(["a", "A", "b", "a-b", "a.json", "b.json"]), min_size=1, max_size=4)))
+def test_no_two_files_have_one_name(parts: list[list[str]]) -> None:
+    """Whatever folders they lie in, also where capitals don't count; no label leaves the folder of figures."""
+    paths = list(dict.fromkeys(Path(*each) for each in parts))
+    for names in told_apart(paths):
+        assert len({name.lower() for name in names}) == len(paths)
+    assert not any("/" in label for label in told_apart(paths)[1])
 
 
 def test_what_others_write_of_a_message_is_passed_over(dataset_file: Write) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from langmem_plus.errors import ImportFileError
-from langmem_plus.evals.write import Score, evaluate_extraction, evaluate_reconciliation, word_f1
+from langmem_plus.evals.write import Score, evaluate_extraction, evaluate_file, evaluate_reconciliation, word_f1
 from langmem_plus.testing import ScriptedChatModel
 
 
@@ -79,6 +79,63 @@ def test_other_files_are_refused_with_their_name(tmp_path: Path, text: str) -> N
             measure(path)
     with pytest.raises(ImportFileError, match="missing"):
         evaluate_extraction(tmp_path / "missing.json")
+
+
+EXTRACT: dict[str, Any] = {"messages": [{"text": "I like tea."}], "gold": "I like tea."}
+SEVERAL: dict[str, Any] = {"text": "I like tea.", "memories": [{"content": "I like tea."}]}
+PAIR: dict[str, Any] = {"kind": "update", "old": {"text": "I like tea."}, "new": [{"text": "I like jam."}]}
+
+
+@pytest.mark.parametrize(
+    ("data", "problem"),
+    [
+        ([], "the list is empty; expected a JSON list: for extract of .* for reconcile of .*eval recall"),
+        ({"messages": []}, "isn't a list of entries; expected a JSON list"),
+        ([{"question": "a"}], r"\[0\]: it has no 'text' and no 'memories'; expected a JSON list"),
+        ([EXTRACT, {"text": "a"}], r"\[1\]: it has no 'memories'"),
+        ([EXTRACT | {"glod": "a"}], r"\[0\]: an entry for extract with messages has no key 'glod'"),
+        (
+            [EXTRACT | {"messages": [{"text": "a", "roel": "assistant"}]}],
+            r"messages\[0\]: .*'roel'; did you mean 'role'",
+        ),
+        ([EXTRACT | {"messages": [{"content": "a"}]}], "'content'; did you mean 'text'"),
+        ([EXTRACT | {"messages": "a"}], "messages: expected a list, found 'a'"),
+        ([EXTRACT | {"messages": [{"text": "a", "role": "assistant"}]}], "no message of the user's"),
+        ([{"gold": "a"}], "messages: expected a list"),
+        ([SEVERAL | {"memories": ["a"]}], r"memories\[0\]: expected .*content"),
+        ([SEVERAL | {"memories": [{"content": "a", "typ": "b"}]}], "'typ'; did you mean 'type'"),
+        ([SEVERAL | {"text": 1}], "text: expected a text, found 1"),
+        ([PAIR | {"old": "a"}], "old: expected a list"),
+        ([PAIR | {"old": [1]}], r"old\[0\]: expected a message"),
+        ([PAIR | {"new": {"text": None}}], "new.text: expected a text"),
+        ([PAIR, {"old": {"text": "a"}, "new": {"text": "b"}}], r"\[1\]: it has no 'kind'"),
+        ([PAIR, EXTRACT], r"\[1\]: it has no 'old' and no 'new'"),
+        ([EXTRACT, PAIR], r"\[1\]: it has no 'text' and no 'memories'"),
+    ],
+)
+def test_what_is_wrong_is_named_with_what_is_expected(tmp_path: Path, data: Any, problem: str) -> None:
+    """And with its place; a key that nobody reads is an error."""
+    with pytest.raises(ImportFileError, match=problem) as raised:
+        evaluate_file(written(tmp_path / "x.json", data))
+    assert "x.json" in str(raised.value)
+
+
+def test_lines_of_messages_are_sent_to_the_command_that_reads_them(tmp_path: Path) -> None:
+    """They are no list."""
+    path = tmp_path / "own.jsonl"
+    path.write_text('{"role": "user", "content": "a"}\n{"question": "b"}\n', encoding="utf-8")
+    with pytest.raises(ImportFileError, match=r"not JSON: .*expected a JSON list.*`langmem-plus eval recall`"):
+        evaluate_file(path)
+
+
+def test_what_data_sets_hold_beside_is_passed_over(tmp_path: Path) -> None:
+    """Questions, parts and ids."""
+    more = {"id": "q1", "part": "a", "question": "b", "answer": "c", "src": "d"}
+    message = {"text": "I like tea.", "role": "user", "id": "m1", "date": "2024-01-01"}
+    data = [EXTRACT | more | {"messages": [message]}, SEVERAL | {"id": 1}]
+    assert evaluate_file(written(tmp_path / "x.json", data)).entries == 2
+    pair = PAIR | more | {"old": message}
+    assert evaluate_file(written(tmp_path / "y.json", [pair])).measured == "reconciliation"
 
 
 def test_the_shape_is_that_of_every_measurement(tmp_path: Path) -> None:
