@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Sequence
 
@@ -26,10 +27,19 @@ _ELSEWHERE = frozenset(
     wanneer hoe welke ik mijn jij het een van
     """.split()  # noqa: SIM905 - a list of words reads better than their quotes
 )
+# Verbs of theirs that say as little, some of which are English words.
+_SAYING_LITTLE = frozenset(
+    """
+    hat hast hatte hatten bin bist war waren wird werden wurde kann muss soll heißen gibt hay ha he han fue era son
+    hago hace puede ont été était fut fait peut hanno fa può foi tem tenho pode heeft hebben wordt
+    """.split()  # noqa: SIM905 - as above
+)
 # Without those that are words of these languages, too.
 _SHARED = "a all am an as do has he her i in is me more no of on so was will"
 _ENGLISH = STOP_WORDS - _ELSEWHERE - frozenset(_SHARED.split())
-_SURELY = 2  # so many of them: the question is English, however odd its other words are
+_SURELY = 2  # so many of them, or half of the words: the question is English, however odd its other words are
+# "Los Angeles", "van Gogh": a name's particle tells nothing of the language.
+_PARTICLE = re.compile(r"\b(?i:van|von|de|del|di|du|da|des|la|las|los|le|les|el|il|al)\s(?=[^\W\d_a-zß-ÿ])")
 
 
 def can_read(question: str) -> bool:
@@ -47,10 +57,25 @@ def can_read(question: str) -> bool:
 def is_foreign(question: str, asked: AskedTokens) -> bool:
     """Whether a question is in a language that the local model never learnt: more of its words are another language's
     function words than English ones; or they break into many pieces, and hardly any is an English one.
+
+    Args:
+        question: as it was asked.
+        asked: its tokens.
     """
-    said = set(words(question))
-    elsewhere, english = len(said & _ELSEWHERE), len(said & _ENGLISH)
-    return elsewhere > english or (asked.broken > FOREIGN and english < _SURELY)
+    said, plain = set(words(question)), set(words(_PARTICLE.sub(" ", question)))
+    elsewhere, english = len(plain & _ELSEWHERE), len(said & _ENGLISH)
+    if elsewhere > english:
+        return True
+    return asked.broken > FOREIGN and english + asked.familiar < min(_SURELY, len(said) / 2)
+
+
+def content_words(text: str) -> set[str]:
+    """The words of a text that say something, in English and in these languages.
+
+    >>> sorted(content_words("Welche Allergie hat Lena?"))
+    ['allergie', 'lena']
+    """
+    return set(words(text)) - _ELSEWHERE - _SAYING_LITTLE - STOP_WORDS
 
 
 def ask_for_order(encoder: TokenEncoder, question: str) -> AskedTokens | None:

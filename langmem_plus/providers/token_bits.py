@@ -38,6 +38,9 @@ ASKED_RARITY = 2.0
 # A long text is read piece by piece, since the model sees 256 tokens at a time; more than so many aren't read.
 PIECES = 8
 SENTENCES = 32
+# A word that the model knows whole is English where people use it often, or where it is long and they use it at all:
+# so many letters at least, and a rarity below.
+FAMILIAR = ((4, 7.0), (7, 10.0))
 _PIECE = 8_000  # characters, of which the model sees the beginning
 # Rows that are multiplied at a time: so few that the linear algebra library keeps to one thread, since calling others
 # takes longer than the work, and very long where all cores are busy.
@@ -112,13 +115,15 @@ class TextBits:
 @dataclass(frozen=True)
 class AskedTokens:
     """A question: its pieces' unit vectors, shape (n, dims), their rarities, shape (n,), its own vector minus the mean
-    of sentences, shape (dims,), unit length, and into how many further pieces its words break, on average.
+    of sentences, shape (dims,), unit length, into how many further pieces its words break, on average, and how many of
+    them are familiar ones.
     """
 
     tokens: FloatArray
     rarity: FloatArray
     sentence: FloatArray
     broken: float = 0.0
+    familiar: int = 0
 
 
 class TokenEncoder(Embeddings):
@@ -174,6 +179,7 @@ class TokenEncoder(Embeddings):
                 self.table.rarity[read.ids],
                 _unit(read.vector - self.table.sentence_mean),
                 broken(question, read),
+                familiar(question, read, self.table.rarity),
             )
             self._questions.put(question, found)
         return found
@@ -257,6 +263,18 @@ def broken(text: str, read: TokenVectors) -> float:
             words += begins_small
         end = stop
     return pieces / max(words, 1)
+
+
+def familiar(text: str, read: TokenVectors, rarity: FloatArray) -> int:
+    """How many words of a text the model knows whole that people use often, or that are long and used at all."""
+    pieces = [
+        (start, stop, rare)
+        for (start, stop), rare in zip(read.spans.tolist(), rarity[read.ids].tolist(), strict=True)
+        if text[start:stop].isalpha()
+    ]
+    starts, stops = {start for start, _, _ in pieces}, {stop for _, stop, _ in pieces}
+    whole = [(stop - start, rare) for start, stop, rare in pieces if start not in stops and stop not in starts]
+    return sum(any(length >= letters and rare < bound for letters, bound in FAMILIAR) for length, rare in whole)
 
 
 def mean_of(read: TokenVectors, sentence: slice) -> FloatArray:

@@ -8,11 +8,12 @@ import numpy as np
 import numpy.typing as npt
 
 from langmem_plus.config import MemoryConfig
+from langmem_plus.providers.late_interaction import content_words
 from langmem_plus.recall.built_in import Judged
 from langmem_plus.recall.overlap import coverage, spoken
 from langmem_plus.recall.readings import read
 from langmem_plus.records import MemoryHit
-from langmem_plus.text import tokens
+from langmem_plus.text import tokens, words
 
 Floats = npt.NDArray[np.float64]
 
@@ -22,8 +23,11 @@ Floats = npt.NDArray[np.float64]
 COSINE_OF_NOTHING = 0.25
 COSINE_SPAN = 0.4
 # In a language that the model never learnt every text is that near, and function words count as words: there, a hit
-# must hold so much of what is asked, or be near by its token bits.
+# must hold so much of what is asked, by the words' rarity or of those that are no function words (among few memories
+# a shared name is no rare word), or be near by its token bits.
 SHARE_ABROAD = 0.2
+# What compares about as well as the best hit answers, if anything does.
+LEADS = 0.9
 # Who asks of oneself is told the best ones all the same: what was said in other words is among them as often as not.
 BEST_ABROAD = 2
 # From so many candidates on, their own cosines tell where those of unrelated texts lie.
@@ -54,8 +58,8 @@ def relevance_of(
     Its relevance is the mean of two numbers that both fall with its rank: the store's score times the best e of the
     search, and the best e of the hits from it downwards. So a nonsense query stays near 0, however well its best hit
     compares with the others. Where token bits tell how likely an answer is, the best hit has that relevance. That of an
-    archive says how likely it is the conversation that is meant. ``strict``: less speaks for a hit in a language that
-    the local model never learnt.
+    archive says how likely it is the conversation that is meant. The best hits need nothing to speak for them where it
+    is known how likely an answer is. ``strict``: less speaks for a hit in a language that the local model never learnt.
 
     ``minmax``: the store's scores scaled over the candidates. ``sigmoid``: as calibrated, but scores that are logits
     (beyond [-1, 1]) become 1 / (1 + exp(-x)). What a store didn't rank is scored by shared words.
@@ -82,8 +86,30 @@ def relevance_of(
     told = judged.near if judged is not None and judged.near is not None else np.zeros(len(hits), bool)
     if strict and judged is not None and judged.foreign:
         best = np.argsort(np.argsort(-judged.order, kind="stable")) < (BEST_ABROAD if read(query).first_person else 0)
-        return relevance, (share > SHARE_ABROAD) | logits | blank | told | best
-    return relevance, (cosines > COSINE_OF_NOTHING) | (share > 0) | logits | blank | told
+        return relevance, (share > SHARE_ABROAD) | _holds_abroad(query, hits) | logits | blank | told | best
+    leads = np.zeros(len(hits), bool) if judged is None or judged.foreign else _leading(judged)
+    return relevance, (cosines > COSINE_OF_NOTHING) | (share > 0) | logits | blank | told | leads
+
+
+def _leading(judged: Judged) -> npt.NDArray[np.bool_]:
+    """The hits that compare best; those whose sentence is the nearest where nothing tells them apart. None where it
+    isn't known how likely an answer is.
+    """
+    if judged.probability is None or not len(judged.order):
+        return np.zeros(len(judged.order), bool)
+    best = float(judged.order.max())
+    if best > 0 or judged.sentences is None:
+        first: npt.NDArray[np.bool_] = judged.order >= LEADS * max(best, _ROUNDING)
+        return first
+    near = np.nan_to_num(judged.sentences, nan=-np.inf)
+    nearest: npt.NDArray[np.bool_] = near >= near.max()
+    return nearest
+
+
+def _holds_abroad(query: str, hits: Sequence[MemoryHit]) -> npt.NDArray[np.bool_]:
+    asked = content_words(query)
+    held = [len(asked.intersection(words(spoken(hit.record)))) for hit in hits]
+    return np.array(held, np.float64) > SHARE_ABROAD * len(asked)
 
 
 def _array(hits: Sequence[MemoryHit], name: str) -> Floats:
@@ -171,8 +197,11 @@ def _meant(relevance: Floats, hits: Sequence[MemoryHit], sure: bool) -> Floats:
 def _sure(relevance: Floats, judged: Judged) -> Floats:
     """The relevances scaled so that the best one is the probability of an answer, where that is known."""
     best = float(relevance.max(initial=0.0))
-    if judged.probability is None or best <= 0:
+    if judged.probability is None:
         return relevance
+    if best <= 0:  # nothing shares a word with the question or is near it: only how they compare is known
+        leading: Floats = np.where(_leading(judged), 1.0, judged.order) * judged.probability
+        return leading
     scaled: Floats = relevance * (judged.probability / best)
     return scaled
 

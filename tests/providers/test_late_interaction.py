@@ -69,3 +69,28 @@ def test_function_words_tell_a_foreign_question(question: str, foreign: bool) ->
     assert is_foreign(question, whole) is foreign
     surely = question.startswith("What ")
     assert is_foreign(question, dataclasses.replace(whole, broken=0.5)) is not surely
+
+
+@pytest.mark.parametrize(
+    ("question", "foreign"),
+    [
+        ("veterinarian phone?", False),
+        ("haemoglobin level?", False),
+        ("wifi password?", False),
+        ("van Gogh artwork?", False),
+        ("Los Angeles flight?", False),
+        ("El Niño worries?", False),
+        ("Welche Allergie hat Lena?", True),
+        ("El perro de Ana, ¿cómo se llama?", True),
+        ("Jakie mam auto?", True),
+        ("Milyen autóm van?", True),
+        ("Hvor bor jeg?", True),
+        ("dirección?", True),
+    ],
+)
+def test_a_short_question_is_told_by_words_that_the_model_knows_whole(question: str, foreign: bool) -> None:
+    """Where it has no function words; a name's particle is none."""
+    encoder = local_token_encoder()
+    if encoder is None:
+        pytest.skip("the packaged model isn't installed")
+    assert is_foreign(question, encoder.ask(question)) is foreign

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import datetime as dt
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from langgraph.store.memory import InMemoryStore
 
+from langmem_plus.client import MemoryClient
 from langmem_plus.config import MemoryConfig
 from langmem_plus.providers.token_bits import local_token_encoder
 from langmem_plus.recall.answerable import INJECTED, SEARCHED, WEIGHTS, probability
@@ -186,3 +188,30 @@ def test_a_date_that_is_asked_for_speaks_for_an_answer(hit: Callable[..., Memory
 def test_what_may_be_is_told_from_what_is(question: str, likely: bool) -> None:
     """A favour that is asked for is neither."""
     assert asks_likely(question) == likely
+
+
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        ("Welche Allergie hat Lena?", "Lena verträgt keine Nüsse."),
+        ("¿Qué alergia tiene Lucía?", "Lucía no come nueces."),
+        ("Jakie mam auto?", "Moje auto to czerwony Fiat."),
+    ],
+)
+def test_a_shared_name_speaks_for_a_memory_in_any_language(tmp_path: Path, question: str, text: str) -> None:
+    """Among few memories it is no rare word; nothing is shared by a function word alone."""
+    with MemoryClient(tmp_path, config=MemoryConfig(background=False)) as client:
+        client.add(text, user_id="ann")
+        assert [hit.text for hit in client.explain(question, user_id="ann").hits] == [text]
+        assert client.explain("Wer hat Guernica gemalt?", user_id="ann").hits == []
+
+
+def test_what_compares_best_needs_no_shared_word(tmp_path: Path) -> None:
+    """Where an answer is likely enough; a search asks for less than a prompt does."""
+    with MemoryClient(tmp_path, config=MemoryConfig(background=False)) as client:
+        client.add("My twins are in third grade.", user_id="ann")
+        client.add("We moved from Leeds to Hebden Bridge last week.", user_id="bob")
+        assert client.explain("Do I have children?", user_id="ann").hits
+        assert client.search("Where do I live?", user_id="bob")
+        for user in ("ann", "bob"):
+            assert client.explain("What is the boiling point of water?", user_id=user).hits == []
