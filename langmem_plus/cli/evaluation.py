@@ -16,16 +16,18 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from langmem_plus.cli.measured import print_halves, print_recall, print_tasks
+from langmem_plus.cli.measured import print_halves, print_misses, print_recall, print_tasks
 from langmem_plus.cli.options import ConfigOption, check_model, read_config
 from langmem_plus.cli.output import console, errors, print_json
 from langmem_plus.config import MemoryConfig
-from langmem_plus.evals.datasets import read_dataset
+from langmem_plus.evals.datasets import read_datasets
+from langmem_plus.evals.misses import worst
 from langmem_plus.evals.outputs import check_outputs
 from langmem_plus.evals.own import FORM
 from langmem_plus.evals.plots import plot
 from langmem_plus.evals.recall import Place, evaluate, workload
 from langmem_plus.evals.setups import make_setups
+from langmem_plus.evals.statements import EXTRACT_FORM, RECONCILE_FORM
 from langmem_plus.evals.tasks import read_tasks, run_tasks, tasks_json
 from langmem_plus.evals.tasks import workload as tasks_workload
 from langmem_plus.evals.write import Halves, evaluate_extraction, evaluate_file, evaluate_reconciliation
@@ -39,19 +41,11 @@ OutputOption = Annotated[
     Path | None, typer.Option("--json", metavar="FILE", help="Write everything as JSON, too; - prints it instead.")
 ]
 JOBS = min(os.cpu_count() or 1, 4)
+_LONGEST_CELL = 30  # characters of what is in use; whatever is longer has lines of its own
 _STATES = {"ok": "green", "degraded": "yellow", "missing": "red"}
 
 
 OWN_FORM = "\n\n".join(("A .jsonl file of your own has one JSON object a line:", *FORM, "Any other key is an error."))
-EXTRACT_FORM = (
-    'For extract: a JSON list of {"messages": [{"text": "…"}, …], "gold": "what they say", "kind": "…"}, or of '
-    '{"text": "…", "memories": [{"content": "…", "type": "…"}, …]}; kind, type and a message\'s role can be left out.'
-)
-RECONCILE_FORM = (
-    'For reconcile: a JSON list of {"id": "…", "kind": "update", "old": {"text": "…"}, "new": {"text": "…"}}; old and '
-    "new can be lists, id can be left out; of any other kind than update nothing should be retired, of contradiction "
-    "it is only counted. With a question, eval recall reads it, too."
-)
 
 
 @app.command(epilog=OWN_FORM)
@@ -74,15 +68,18 @@ def recall(
     limit: Annotated[int | None, typer.Option(min=1, help="Ask so many questions of each file, drawn evenly.")] = None,
     jobs: Annotated[int, typer.Option(min=1, max=64, help="Processes that build stores at a time.")] = JOBS,
     probes: Annotated[bool, typer.Option(help="Also ask what has no answer.")] = True,
+    misses: Annotated[
+        int, typer.Option(min=0, help="Show so many of the first row's worst questions, and what was found instead.")
+    ] = 0,
     plots: Annotated[Path | None, typer.Option("--plot", help="Write figures into this folder.")] = None,
     output: OutputOption = None,
 ) -> None:
     """Build memories of public or own data, ask for the evidence of each question; without a language model, but for
     model-reranker.
     """
-    check_outputs(output, plots)
+    check_outputs(output, plots, make=False)
     setups = make_setups(compare or [], read_config(config))
-    read = [read_dataset(path, limit=limit) for path in datasets]
+    read = read_datasets(datasets, limit=limit)
     with tempfile.TemporaryDirectory(prefix="langmem-plus-eval-") as scratch:
         place = Place(store or Path(scratch) / "stores", cache or Path(scratch) / "vectors", keep=store is not None)
         results = []
@@ -91,8 +88,10 @@ def recall(
                 results.append(evaluate(dataset, setups, place, probes=probes, jobs=jobs, step=step))
             if str(output) != "-":
                 print_recall(results[-1])
+                if misses:
+                    print_misses(results[-1]["rows"][0]["name"], worst(results[-1]["rows"][0], dataset, misses))
                 write_json(output, results)  # after each file: the next one may take hours
-            for path in plot(results[-1], plots) if plots else ():
+            for path in plot(results[-1], plots, dataset.label) if plots else ():
                 errors.print(f"figure: {path}")
     if str(output) == "-":
         write_json(output, results)
@@ -101,7 +100,7 @@ def recall(
 @app.command()
 def tasks(config: ConfigOption = None, output: OutputOption = None) -> None:
     """About twenty small tasks that need memory: without it, with it, and with keyword search alone."""
-    check_outputs(output)
+    check_outputs(output, make=False)
     settings, started = read_config(config), time.perf_counter()
     steps = tasks_workload(read_tasks())
     with tempfile.TemporaryDirectory(prefix="langmem-plus-tasks-") as scratch, _progress("tasks", steps) as step:
@@ -152,7 +151,7 @@ def _write_path(
     config: Path | None,
     output: Path | None,
 ) -> None:
-    check_outputs(output)
+    check_outputs(output, make=False)
     settings = check_model(read_config(config, **({"model": model} if model else {})))
     results = [evaluate_one(path, settings, None) for path in datasets]
     if str(output) != "-":
@@ -168,6 +167,7 @@ def write_json(output: Path | None, results: Sequence[Mapping[str, Any]]) -> Non
     if str(output) == "-":
         print_json(list(results))
         return
+    output.parent.mkdir(parents=True, exist_ok=True)
     output.write_text(json.dumps(list(results), ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
 
 
@@ -185,9 +185,18 @@ def print_parts(parts: Sequence[Part]) -> None:
     for name in ("part", "in use", "state", "detail", "to get the rest"):
         table.add_column(name, overflow="fold")
     for part in parts:
-        state = Text(part.state, style=_STATES.get(part.state, ""))
-        table.add_row(part.name, part.in_use, state, part.detail, part.remedy or "")
+        if len(part.in_use) <= _LONGEST_CELL:
+            table.add_row(part.name, part.in_use, _state(part), part.detail, part.remedy or "")
     console.print(table)
+    for part in parts:
+        if len(part.in_use) > _LONGEST_CELL:  # a path, which a column would break
+            console.print(Text.assemble(f"{part.name}  ", _state(part), f"  {part.in_use}"), soft_wrap=True)
+            for line in filter(None, (part.detail, part.remedy)):
+                console.print(f"  {line}", soft_wrap=True)
+
+
+def _state(part: Part) -> Text:
+    return Text(part.state, style=_STATES.get(part.state, ""))
 
 
 def print_settings(groups: Mapping[str, Sequence[str]], values: Mapping[str, Any]) -> None:

@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from langmem_plus.cli.output import console, one_line
+from langmem_plus.evals.misses import Miss
 from langmem_plus.evals.probes import NONSENSE, OWN, REMOVED, SESSIONS, UNRELATED
 from langmem_plus.evals.write import Halves, Score
 
@@ -36,6 +37,27 @@ def print_recall(result: Mapping[str, Any]) -> None:
     _print("milliseconds, p50/p95", rows, {stage: _milliseconds(stage) for stage in _STAGES})
     took = result["seconds"]
     console.print(Text(f"took {took['all']:.0f} s, {took['building']:.0f} s of it to build the stores", style="dim"))
+    where = "which questions failed, and what was found instead: --misses N, or --json FILE for every question"
+    console.print(Text(where, style="dim"))
+    console.print()
+
+
+def print_misses(setup: str, misses: Sequence[Miss]) -> None:
+    """The worst questions of a row, each with its evidence and with what was found before or instead of it."""
+    if not misses:
+        console.print(f"{setup}: the evidence of every question comes first")
+        console.print()
+        return
+    console.print(Text(f"{setup}: the worst questions", style="italic"))
+    for miss in misses:
+        told = ", ".join(part for part in (miss.sample, miss.kind, "older first" if miss.older_first else "") if part)
+        console.print(Text.assemble((one_line(miss.question), "bold"), (f"  {one_line(told)}", "dim")))
+        for title, messages in (("evidence", miss.evidence), ("found", miss.found)):
+            for number, message in enumerate(messages):
+                rank = _NONE if message.place is None else str(message.place)
+                place = f"{'' if number else title:<8} {rank:>2}  {one_line(message.id)}  "
+                line = Text.assemble((place, "dim"), one_line(message.text))
+                console.print(line, no_wrap=True, overflow="ellipsis")
     console.print()
 
 
