@@ -99,7 +99,7 @@ FORGET = re.compile(
     r"(?=mon|ma|mes|notre|nos))|"
     rf"{_SPANISH_FORGET}\s+(?:(?:de )?que\s+|lo que (?:dije|te dije) (?:sobre|de)\s+|(?:de )?(?=mi|mis|nuestr|dónde|"
     r"cuántos años|cómo me))|"
-    rf"{_CHINESE_FORGET}(?:我说过的|关于)?(?=我|\w)|(?:请)?(?:忘记|忘掉|忘了|删除)(?:我说过的|关于)?(?=我|\w))",
+    rf"{_CHINESE_FORGET}(?:我说过的|关于)?(?=我|\w)|(?:请)?(?:从[你您]的?记忆[里中]?)?(?:忘记|忘掉|忘了|删除|删掉)(?:我说过的|关于)?(?=我|\w))",
     re.IGNORECASE,
 )
 # "Kannst du meine Telefonnummer vergessen?", 把我的电话号码忘掉: the verb comes last.

@@ -60,6 +60,7 @@ def test_any_name_of_a_datum_means_it_and_no_other(told: str, asked: str, which:
         ("Efface mon adresse e-mail de ta mémoire.", "Mon email est a@b.fr."),
         ("Borra mi teléfono de tu memoria.", "Mi número de teléfono es 123 456."),
         ("忘记我的邮箱地址。", "我的邮箱是a@b.cn。"),
+        ("请从你的记忆中删除我的邮箱。", "我的邮箱是a@b.cn。"),
     ],
 )
 def test_requests_reach_what_is_called_otherwise(request_: str, text: str) -> None:
