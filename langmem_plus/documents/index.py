@@ -11,7 +11,7 @@ from typing import Self, TypeAlias
 
 from langchain_core.vectorstores import VectorStore
 
-from langmem_plus.config import MemoryConfig
+from langmem_plus.config import ENDLESS, MemoryConfig
 from langmem_plus.documents.catalog import IndexedDocument
 from langmem_plus.documents.engine import Engine, Source, index_name
 from langmem_plus.documents.folder import is_memory_folder
@@ -23,6 +23,7 @@ from langmem_plus.providers import make_embeddings, make_reranker, make_token_en
 from langmem_plus.providers.embeddings import EmbeddingsSpec
 from langmem_plus.recall.answerable import SEARCHED
 from langmem_plus.recall.mmr import select
+from langmem_plus.recall.query import bounded
 from langmem_plus.recall.rerank import arerank_with, rerank_with
 from langmem_plus.records import GLOBAL_SPACE, MemoryHit, Scope
 from langmem_plus.services import Services
@@ -153,7 +154,7 @@ class DocumentIndex:
         most of what is asked, in at most ``document_excerpt_bytes``.
 
         Args:
-            query: a question, or words.
+            query: a question, or words; of a long text its beginning and its end.
             k: how many at most; None takes ``top_k``.
 
         Raises:
@@ -229,7 +230,7 @@ def _checked_search(query: str, limit: int) -> tuple[str, int]:
         raise InvalidValueError(f"the query {shown(query)} is no text: ask a question, or give words.")
     if not isinstance(limit, int) or isinstance(limit, bool) or limit < 0:
         raise InvalidValueError(f"k={shown(limit)}: give a number of hits, 0 or more.")
-    return query, limit
+    return bounded(query), min(limit, ENDLESS)
 
 
 def _checked(config: MemoryConfig, vectorstore: VectorStore | None, embeddings: EmbeddingsSpec) -> MemoryConfig:

@@ -19,6 +19,7 @@ from contextlib import contextmanager
 
 from langchain_core.messages import BaseMessage
 
+from langmem_plus.config import ENDLESS
 from langmem_plus.errors import InvalidValueError
 from langmem_plus.providers.spending import model_uses
 from langmem_plus.recall.answerable import SEARCHED
@@ -26,7 +27,7 @@ from langmem_plus.recall.filters import Filter, RecordFilter, read_filter
 from langmem_plus.recall.inject import apply_context, build_context, clip_tail, inject_node, strip_context
 from langmem_plus.recall.mmr import akeep_scores, keep_scores, max_marginal_relevance, mmr_node, select
 from langmem_plus.recall.plan import plan_node
-from langmem_plus.recall.query import current_name
+from langmem_plus.recall.query import bounded, current_name
 from langmem_plus.recall.rerank import arerank_with, rerank_node, rerank_with
 from langmem_plus.recall.retrieve import aretrieve, read_item, retrieve_node
 from langmem_plus.recall.retrieve import retrieve as _retrieve
@@ -76,7 +77,7 @@ def recall(
     Args:
         services: the settings, the store, the reranker and the clock.
         scope: whose memory; its space and ``global`` are searched.
-        query: the words to search by; nothing answers a blank one.
+        query: the words to search by; nothing answers a blank one, and of a long one the beginning and the end count.
         k: how many at most; None takes ``top_k``.
         messages: messages that the caller sees anyway; turns made of them are left out. Where the user's last one has a
             name, "my" means that person.
@@ -87,7 +88,7 @@ def recall(
         InvalidValueError: the query is no text, k no number, or the filter can't be read; nothing was searched.
     """
     chosen_by, k, asker = read_filter(filter), check_k(k), asker or current_name(messages)
-    if not _has_words(query):
+    if not (query := _read_query(query)):
         return [], NOTHING_ASKED.model_copy(deep=True)
     with _observed("search", services, scope, query) as found:
         with _observed("retrieve", services, scope) as done:
@@ -119,7 +120,7 @@ async def arecall(
 ) -> tuple[list[MemoryHit], MemoryReport]:
     """As `recall`."""
     chosen_by, k, asker = read_filter(filter), check_k(k), asker or current_name(messages)
-    if not _has_words(query):
+    if not (query := _read_query(query)):
         return [], NOTHING_ASKED.model_copy(deep=True)
     with _observed("search", services, scope, query) as found:
         with _observed("retrieve", services, scope) as done:
@@ -155,21 +156,22 @@ def _observed(
         yield done
 
 
-def _has_words(query: str) -> bool:
+def _read_query(query: str) -> str:
+    """What is searched by, of a bounded length; empty where there are no words."""
     if not isinstance(query, str):
         raise InvalidValueError(f"the query is {shown(query)}: give a question or words, as a text.")
-    return bool(query.strip())
+    return bounded(query.strip())
 
 
 def check_k(k: int | None) -> int | None:
-    """How many memories are wanted; None is for the settings to say.
+    """How many memories are wanted, no more than anybody has; None is for the settings to say.
 
     Raises:
         InvalidValueError: it is no number of memories.
     """
     if k is not None and (isinstance(k, bool) or not isinstance(k, int) or k < 1):
         raise InvalidValueError(f"k is {shown(k)}: give how many memories at most, 1 or more, or None for top_k.")
-    return k
+    return k if k is None else min(k, ENDLESS)
 
 
 def _candidates(services: Services, k: int | None) -> int:

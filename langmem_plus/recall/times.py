@@ -20,14 +20,12 @@ MONTHS = {name: number for number, names in enumerate(_MONTHS.split("|"), 1) for
 _MONTH = "|".join(sorted(MONTHS, key=len, reverse=True))
 # Month names that are words, too: they count with a capital, and beside a year, a day or a word of time.
 _WORDS_TOO = frozenset({"may", "march", "mar", "mars", "sept", "jan", "mai"})
-_BEFORE_MONTH = re.compile(
-    r"\b(?:in|of|during|since|until|by|last|this|next|im|seit|bis|en|de|depuis)\s+$", re.IGNORECASE
-)
+_BEFORE_MONTH = r"(?P<before>in|of|during|since|until|by|last|this|next|im|seit|bis|en|de|depuis)"
 _DAY = r"(\d{1,2})(?:st|nd|rd|th|er|\.)?"
 _YEAR = r"(?:,?\s*(?:of\s+|de\s+|del\s+)?(\d{4})\b)?"
 _DAY_MONTH = re.compile(rf"\b{_DAY}\s+(?:of\s+|de\s+)?({_MONTH})\b\.?{_YEAR}", re.IGNORECASE)
 _MONTH_DAY = re.compile(rf"\b({_MONTH})\b\.?\s+(?:the\s+)?{_DAY}(?!\d){_YEAR}", re.IGNORECASE)
-_MONTH_ALONE = re.compile(rf"\b({_MONTH})\b\.?{_YEAR}", re.IGNORECASE)
+_MONTH_ALONE = re.compile(rf"\b(?:{_BEFORE_MONTH}\s+)?(?P<month>{_MONTH})\b\.?{_YEAR}", re.IGNORECASE)
 _ISO = re.compile(r"\b(\d{4})-(\d{1,2})-(\d{1,2})\b")
 _HAN = re.compile(r"(?:(\d{4})年)?(\d{1,2})月(?:(\d{1,2})[日号])?")
 
@@ -60,7 +58,7 @@ _UNIT = (
 _HAN_UNIT = "(个星期|星期|个月|周|天|年)"
 _AGO = re.compile(
     rf"\b{_MANY}\s+{_UNIT}\s+(?:ago|before|back|earlier)\b|\b(?:vor|il y a|hace)\s+{_MANY}\s+{_UNIT}\b"
-    rf"|(\d+|[一二两三四五六七八九十]){_HAN_UNIT}之?前",
+    rf"|((?<!\d)\d+|[一二两三四五六七八九十]){_HAN_UNIT}之?前",  # a number has one beginning, however long it is
     re.IGNORECASE,
 )
 _SINCE = re.compile(
@@ -148,11 +146,9 @@ def named_dates(question: str) -> list[Named]:
     found += [Named(MONTHS[m[1].lower()], int(m[2]), _number(m[3])) for m in _MONTH_DAY.finditer(question)]
     if not found:
         found = [
-            Named(MONTHS[m[1].lower()], None, _number(m[2]))
+            Named(MONTHS[m["month"].lower()], None, _number(m[3]))
             for m in _MONTH_ALONE.finditer(question)
-            if m[2]
-            or m[1].lower() not in _WORDS_TOO
-            or (m[1][0].isupper() and _BEFORE_MONTH.search(question[: m.start()]))
+            if m[3] or m["month"].lower() not in _WORDS_TOO or (m["month"][0].isupper() and m["before"])
         ]
     return [
         each for each in dict.fromkeys(found) if 1 <= each.month <= 12 and (each.day is None or 1 <= each.day <= 31)

@@ -68,6 +68,7 @@ class TestSearch:
             write(f"{number}.md", f"Leave number {number} of the days")
         assert len(index.search("leave days", 3)) == 3
         assert len(index.search("leave days")) == index.config.top_k
+        assert len(index.search(f"leave days {'11 ' * 50_000}?", 10**30)) >= 3
 
     async def test_async_twins(self, open_index, write) -> None:
         """Each call has one, and several may run at a time."""

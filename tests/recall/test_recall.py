@@ -5,20 +5,21 @@ from __future__ import annotations
 import datetime as dt
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, StateGraph
-from langgraph.store.base import BaseStore
+from langgraph.store.base import BaseStore, Op, Result, SearchOp
 from langgraph.store.memory import InMemoryStore
 
 from langmem_plus.config import MemoryConfig
 from langmem_plus.errors import MissingIdentityError, MissingStoreError
 from langmem_plus.prompts import CONTEXT_OPEN
 from langmem_plus.recall import arecall, inject_node, mmr_node, plan_node, recall, rerank_node, retrieve_node
+from langmem_plus.recall.query import QUERY_CHARACTERS
 from langmem_plus.records import MemoryRecord, Scope, summary_key
 from langmem_plus.services import Services
 from langmem_plus.state import MemoryState
@@ -105,6 +106,44 @@ def test_k_bounds_what_is_found(store: BaseStore, put: Put, scope: Scope) -> Non
     assert len(hits) == 5
     assert sum(choice.kept for choice in report.choices) == 5
     assert len(report.choices) == report.counts["candidates"] == 12
+
+
+class Asked(InMemoryStore):
+    """A store that keeps what it was asked."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.queries: list[str] = []
+
+    def batch(self, ops: Iterable[Op]) -> list[Result]:
+        """Answers, after keeping the queries."""
+        asked = list(ops)
+        self.queries += [op.query for op in asked if isinstance(op, SearchOp) and op.query is not None]
+        return super().batch(asked)
+
+    async def abatch(self, ops: Iterable[Op]) -> list[Result]:
+        """As `batch`."""
+        return self.batch(ops)
+
+
+async def test_a_long_query_is_searched_by_its_ends(scope: Scope) -> None:
+    """Whoever searches, the store, and all that reads the question after it, gets no more than a bounded part."""
+    store, query = Asked(), "What of the green tea?" + " what 11" * 25_000 + " What of the oolong?" + " " * 10_000
+    recall(services(store), scope, query)
+    await arecall(services(store), scope, query)
+    assert {(len(each) <= QUERY_CHARACTERS + 1, each[:22], each[-11:]) for each in store.queries} == {
+        (True, "What of the green tea?", "the oolong?")
+    }
+
+
+async def test_more_than_anybody_has_may_be_asked_for(store: BaseStore, put: Put, scope: Scope) -> None:
+    """However large k is, all that answers is found."""
+    put("The user drinks green tea.")
+    for found, _ in (
+        recall(services(store), scope, "tea?", k=10**30),
+        await arecall(services(store), scope, "tea?", k=10**30),
+    ):
+        assert [hit.record.text for hit in found] == ["The user drinks green tea."]
 
 
 def test_a_fact_is_not_shown_beside_its_turn(store: BaseStore, put: Put, scope: Scope) -> None:

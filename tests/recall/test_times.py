@@ -27,6 +27,9 @@ ASKED = dt.date(2026, 3, 4)  # a Wednesday
         ("我5月7日做了什么？", [Named(5, 7)]),
         ("What was due 2024-02-29?", [Named(2, 29, 2024)]),
         ("May I ask who may come?", []),
+        ("And in\n March?", [Named(3)]),
+        ("The march of last  May.", [Named(5)]),
+        ("Begin May here, in may, in, May", []),
         ("Did we march along the mars rover?", []),
         ("How many fun runs were on 31 steps?", []),
     ],
@@ -34,6 +37,14 @@ ASKED = dt.date(2026, 3, 4)  # a Wednesday
 def test_days_and_months_are_found(question: str, expected: list[Named]) -> None:
     """Whatever the order; words that are also months don't count."""
     assert named_dates(question) == expected
+
+
+@pytest.mark.parametrize("filler", ["1", "١", "May ", "in May", "一", "last ", "2025-", " ", "1 of "])
+def test_a_long_text_is_read_to_its_end(filler: str) -> None:
+    """Each place of a text is looked at once, so that even a book of the like is read: else it would take hours."""
+    text = filler * (100_000 // len(filler))
+    assert Named(5, 7, 2023) in named_dates(f"{text} on 7 May 2023")
+    assert Period(ASKED - dt.timedelta(1), ASKED - dt.timedelta(1)) in periods(f"{text} yesterday", ASKED)
 
 
 @pytest.mark.parametrize(

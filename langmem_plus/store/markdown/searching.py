@@ -6,6 +6,7 @@ import contextlib
 import functools
 import heapq
 import itertools
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -60,10 +61,15 @@ def listing(rooms: Sequence[OpenNamespace], op: SearchOp, note: Note = forget) -
         key=lambda found: (found[1].updated_at, found[1].id),
         reverse=True,
     )
-    page = list(itertools.islice(newest, op.offset, op.offset + op.limit))
+    page = list(itertools.islice(newest, *_ends(op)))
     for room, row, _ in page:
         note(room, row)
     return [RankedItem(**fields_of(row, value, room.namespace)) for room, row, value in page]
+
+
+def _ends(op: SearchOp) -> tuple[int, int]:
+    """The places of the first item of a page and of the first behind it, however large they are wanted."""
+    return min(op.offset, sys.maxsize), min(op.offset + op.limit, sys.maxsize)
 
 
 def _tagged(room: OpenNamespace, op: SearchOp) -> Iterator[tuple[OpenNamespace, Row, dict[str, Any]]]:
@@ -214,8 +220,7 @@ class _Search:
         ids = legs[0].ids if len(legs) == 1 else np.concatenate([Leg.empty().ids, *(leg.ids for leg in legs)])
         answer = _Answer(cut=any(each.cut for each in found))
         chosen = _best(places, found, ids, self._order(places, ids, fused), self._page, self._op.filter, answer)
-        end = self._op.offset + self._op.limit
-        self._fill(answer, places, found, fused, list(itertools.islice(chosen, self._op.offset, end)))
+        self._fill(answer, places, found, fused, list(itertools.islice(chosen, *_ends(self._op))))
         return answer
 
     def _order(self, places: Sequence[_Place], ids: Ids, fused: Fused) -> Order:

@@ -210,6 +210,14 @@ def test_listings_of_several_namespaces_are_merged(store: MarkdownStore) -> None
     assert [item.value["n"] for page in pages for item in page] == list(range(28, -1, -2))
 
 
+def test_a_page_may_be_larger_than_any(store: MarkdownStore, ns: Namespace) -> None:
+    """A limit, or an offset, beyond what a machine counts is as good as one beyond all that there is."""
+    store.put(ns, "k", {"text": "tea"})
+    for query in (None, "tea"):
+        assert [item.key for item in store.search(ns, query=query, limit=10**30)] == ["k"]
+        assert store.search(ns, query=query, limit=10**30, offset=10**30) == []
+
+
 def test_a_long_listing_is_read_page_by_page(store: MarkdownStore, ns: Namespace) -> None:
     """Beyond one page of the database, under a filter that few meet."""
     store.batch([PutOp(ns, f"k{n}", {"n": n, "rare": n % 100 == 0}) for n in range(1203)])
