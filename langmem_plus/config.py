@@ -13,7 +13,7 @@ from typing import Any, Literal
 from pydantic import Field, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, SettingsError
 
-from langmem_plus.config_sources import TomlFile, explain, read_toml, tell_candidates, tell_limits, tell_unknown
+from langmem_plus.config_sources import CheckedSettings, TomlFile, explain, read_toml, tell_oddities
 from langmem_plus.errors import ConfigError
 from langmem_plus.presets import PRESETS
 from langmem_plus.shown import shown
@@ -29,7 +29,7 @@ def _knob(group: str, default: Any, description: str, **bounds: Any) -> Any:
     return Field(default, description=description, json_schema_extra={"group": group}, **bounds)
 
 
-class MemoryConfig(BaseSettings):
+class MemoryConfig(CheckedSettings):
     """All knobs, flat; each field's ``group`` is its section in a TOML file and in the documentation.
 
     Raises:
@@ -282,9 +282,7 @@ class MemoryConfig(BaseSettings):
             raise ConfigError(explain(error, type(self).model_fields)) from error
         except SettingsError as error:  # a list in the environment that isn't JSON
             raise ConfigError(f'{error}: {error.__cause__}. Lists are JSON, such as ["last time"].') from error
-        tell_unknown(type(self).model_config["env_prefix"], type(self).model_fields, OTHER_VARIABLES)
-        tell_limits(self.hard_limit_tokens, self.threshold_tokens)
-        tell_candidates(self.fetch_k, self.top_k)
+        tell_oddities(self, OTHER_VARIABLES)
 
     @classmethod
     def settings_customise_sources(

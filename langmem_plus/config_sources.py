@@ -9,9 +9,10 @@ import os
 import tomllib
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
-from pydantic import ValidationError
+from pydantic import ValidationError, ValidationInfo, field_validator
+from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource
 
 from langmem_plus.errors import ConfigError
@@ -22,6 +23,20 @@ logger = logging.getLogger(__name__)
 _TOLD: set[str] = set()
 
 
+class CheckedSettings(BaseSettings):
+    """Settings whose numbers are numbers: true is no 1, though Python has it so."""
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _is_no_number(cls, value: Any, info: ValidationInfo) -> Any:
+        if isinstance(value, bool):
+            annotation = cls.model_fields[info.field_name or ""].annotation
+            kinds = {annotation, *get_args(annotation)}
+            if bool not in kinds and kinds & {int, float}:
+                raise PydanticCustomError("boolean_number", "Give a number, which true and false aren't")
+        return value
+
+
 def read_toml(path: Path, groups: Mapping[str, str]) -> dict[str, Any]:
     """The knobs in a TOML file, its sections (one a group) laid flat.
 
@@ -30,10 +45,10 @@ def read_toml(path: Path, groups: Mapping[str, str]) -> dict[str, Any]:
         groups: the group of each knob.
 
     Raises:
-        ConfigError: the file can't be read, or a knob stands in the wrong section.
+        ConfigError: the file can't be read, or a knob stands in the wrong section, twice, or in capitals.
     """
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
+        data = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ConfigError(f"the configuration file {str(path)!r} can't be read: {error}") from error
     flat: dict[str, Any] = {}
@@ -44,7 +59,12 @@ def read_toml(path: Path, groups: Mapping[str, str]) -> dict[str, Any]:
         for knob, inner in value.items():
             if groups.get(knob, name) != name:
                 raise ConfigError(f"{str(path)!r}: {knob} belongs in [{groups[knob]}], not in [{name}].")
+            if knob in flat:
+                raise ConfigError(f"{str(path)!r}: {knob} stands at the top and in [{name}]: keep one of them.")
             flat[knob] = inner
+    for knob in flat.keys() - groups.keys():
+        if knob.lower() in groups:  # which pydantic takes in one place and not in the other
+            raise ConfigError(f"{str(path)!r}: {knob} is not a setting; did you mean {knob.lower()}?")
     return flat
 
 
@@ -70,7 +90,19 @@ class TomlFile(PydanticBaseSettingsSource):
         return read_toml(Path(self._path), self._groups) if self._path else {}
 
 
-def tell_unknown(prefix: str, known: Collection[str], others: Collection[str]) -> None:
+def tell_oddities(settings: Any, others: Collection[str]) -> None:
+    """Say once a process what is odd about settings that are none the less valid.
+
+    Args:
+        settings: a `MemoryConfig`.
+        others: variables that are no settings and mean something all the same.
+    """
+    _tell_unknown(type(settings).model_config["env_prefix"], type(settings).model_fields, others)
+    _tell_limits(settings.hard_limit_tokens, settings.threshold_tokens)
+    _tell_candidates(settings.fetch_k, settings.top_k)
+
+
+def _tell_unknown(prefix: str, known: Collection[str], others: Collection[str]) -> None:
     """Say once a process that an environment variable with our prefix is no setting; another program may want it.
 
     Args:
@@ -89,7 +121,7 @@ def tell_unknown(prefix: str, known: Collection[str], others: Collection[str]) -
 
 
 @functools.cache
-def tell_limits(hard: int | None, threshold: int) -> None:
+def _tell_limits(hard: int | None, threshold: int) -> None:
     """Say once a process that a hard limit below the threshold leaves the threshold nothing to do."""
     if hard is not None and hard < threshold:
         logger.warning(
@@ -101,7 +133,7 @@ def tell_limits(hard: int | None, threshold: int) -> None:
 
 
 @functools.cache
-def tell_candidates(fetched: int, recalled: int) -> None:
+def _tell_candidates(fetched: int, recalled: int) -> None:
     """Say once a process that fewer candidates are ranked than should be recalled."""
     if fetched < recalled:
         logger.warning(
@@ -118,7 +150,7 @@ def explain(error: ValidationError, known: Collection[str]) -> str:
     for problem in error.errors():
         name = ".".join(map(str, problem["loc"]))
         if problem["type"] == "extra_forbidden":
-            near = difflib.get_close_matches(name, known, 1)
+            near = difflib.get_close_matches(name.lower(), known, 1)
             remedy = f"did you mean {near[0]}?" if near else "`langmem-plus config` lists them all."
             lines.append(f"{name} is not a setting; {remedy}")
         elif problem["type"] == "tuple_type":

@@ -165,6 +165,13 @@ class TestKnobs:
         with pytest.raises(ConfigError, match=rf"document_suffixes=.*{remedy}"):
             MemoryConfig(document_suffixes=value)
 
+    @pytest.mark.parametrize("name", NUMBERS)
+    def test_a_boolean_is_no_number(self, name: str) -> None:
+        """True isn't 1, and the error says what was given."""
+        for value in (True, False):
+            with pytest.raises(ConfigError, match=f"^{name}={value}: Give a number"):
+                MemoryConfig(**{name: value})
+
     def test_every_mistake_is_named_at_once(self) -> None:
         """One error lists all that is wrong."""
         with pytest.raises(ConfigError, match=r"top_k=0.*mmr_lambda=2.*nonsense"):
@@ -301,6 +308,24 @@ class TestToml:
         """The message names the section that it belongs in."""
         with pytest.raises(ConfigError, match=r"top_k belongs in \[recall\], not in \[store\]"):
             MemoryConfig.from_toml(_file(tmp_path, "[store]\ntop_k = 5\n"))
+
+    def test_a_knob_that_stands_twice_is_an_error(self, tmp_path: Path) -> None:
+        """At the top and in its section: neither wins, and the message names both places."""
+        with pytest.raises(ConfigError, match=r"memory\.toml': fetch_k stands at the top and in \[recall\]"):
+            MemoryConfig.from_toml(_file(tmp_path, "fetch_k = 60\n[recall]\nfetch_k = 70\n"))
+
+    @pytest.mark.parametrize("text", ["TOP_K = 5\n", "[recall]\nTOP_K = 5\n", "top_k = 5\nTOP_K = 6\n"])
+    def test_a_knob_in_capitals_is_an_error(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+        """The message says how it is written, whoever names the file."""
+        path = _file(tmp_path, text)
+        monkeypatch.setenv(CONFIG_FILE_VARIABLE, str(path))
+        for read in (MemoryConfig, lambda: MemoryConfig.from_toml(path)):
+            with pytest.raises(ConfigError, match=r"TOP_K is not a setting; did you mean top_k\?"):
+                read()
+
+    def test_a_byte_order_mark_is_passed_over(self, tmp_path: Path) -> None:
+        """As some editors write one before the text."""
+        assert MemoryConfig.from_toml(_file(tmp_path, "\ufefftop_k = 5\n")).top_k == 5
 
     @pytest.mark.parametrize("text", ["topk = 5\n", "[recall]\ntopk = 5\n", "[topk]\nx = 1\n"])
     def test_an_unknown_name_is_an_error(self, tmp_path: Path, text: str) -> None:
