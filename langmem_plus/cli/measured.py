@@ -37,7 +37,7 @@ def print_recall(result: Mapping[str, Any]) -> None:
     _print("milliseconds, p50/p95", rows, {stage: _milliseconds(stage) for stage in _STAGES})
     took = result["seconds"]
     console.print(Text(f"took {took['all']:.0f} s, {took['building']:.0f} s of it to build the stores", style="dim"))
-    where = "which questions failed, and what was found instead: --misses N, or --json FILE for every question"
+    where = "which questions failed, and what was found instead: --misses N, or --json FILE"
     console.print(Text(where, style="dim"))
     console.print()
 
