@@ -22,7 +22,7 @@ Role = Literal["memory", "user", "assistant", "summary", "archive", "document"]
 Status = Literal["active", "pending", "superseded", "deleted"]
 ROLES: tuple[str, ...] = get_args(Role)
 TURN_ROLES: tuple[str, ...] = ("user", "assistant")
-NEWER_THAN = "newer_than"  # in a fact's metadata: the ids of what a model says it replaces, without anything to tell it
+NEWER_THAN = "newer_than"  # in a fact's metadata: the ids of what it may replace, without anything to tell it
 PROPOSED = "proposed_tags"  # in a fact's metadata: what its neighbours are about, by tag the ids of these neighbours
 FORGOTTEN = "forgotten"  # in a turn's metadata: it tells what the user asked to forget, so it isn't recalled
 SAYS_MORE = "says_more"  # in a turn's metadata: it tells what none of the facts drawn from it does
@@ -287,7 +287,7 @@ class Decision(BaseModel):
     """What happens to one fact or one known record, and who decided: ``rule``, ``model``, ``duplicate``, ``fallback``.
 
     ADD stores ``fact``; UPDATE stores ``fact`` and retires ``target``; DELETE retires ``target``; NONE stores nothing,
-    and strengthens ``target`` where there is one (a repeat).
+    and strengthens ``target`` where there is one (a repeat). ``asked_at`` is when a request to forget was said.
     """
 
     event: Event
@@ -295,6 +295,7 @@ class Decision(BaseModel):
     target: str | None = None
     reason: str = ""
     by: str = "rule"
+    asked_at: Time | None = None
 
 
 class Plan(BaseModel):

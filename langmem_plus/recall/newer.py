@@ -87,7 +87,8 @@ def linked_first(
                 continue
             above = [hit for hit in hits if hit.record.id in newer]
             below = [hit for hit in hits if hit.record.id not in newer and not _names(hit).isdisjoint(names)]
-            pairs += [(hit, other) for hit in above for other in below]
+            # What was said again since is no longer the older one.
+            pairs += [(hit, each) for hit in above for each in below if each.record.said_at <= hit.record.said_at]
     return _raised(hits, pairs)
 
 

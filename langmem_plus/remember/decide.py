@@ -3,7 +3,8 @@
 Every fact gets exactly one decision: it is stored (ADD), replaces something (UPDATE), or says what is known already
 (NONE with the record that it repeats). A request to forget is no fact: it retires a record (DELETE) or nothing. A
 DELETE that carries a fact is one more record that this fact supersedes. An ADD that carries a target is older than
-what is known: it is stored as superseded by it.
+what is known: it is stored as superseded by it. What is known already and said again may replace what was said in
+between: an UPDATE after the NONE, in which the known record replaces the target.
 
 Where messages carry names, each person's facts are compared with that person's alone (`speakers`).
 """
@@ -14,10 +15,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from langmem_plus.prompts import Change, Changes, fact_label
-from langmem_plus.records import NEWER_THAN, Decision, Fact, MemoryRecord
+from langmem_plus.records import NEWER_THAN, Decision, Fact, MemoryRecord, unique
 from langmem_plus.remember.forgetting import NAMED, TOO_MUCH, concerns, find_forgotten
 from langmem_plus.remember.likeness import holds, may_replace
-from langmem_plus.remember.rules import ADDITIVE, replaces, same_subject
+from langmem_plus.remember.rules import ADDITIVE, may_outdate, replaces, same_subject
 from langmem_plus.remember.simhash import near_duplicate
 from langmem_plus.speakers import Voice, by_speaker, name_of, same_speaker
 
@@ -89,7 +90,8 @@ def decide_forgetting(fact: Fact, known: Sequence[MemoryRecord]) -> list[Decisio
         elif record.manually_saved and reason == NAMED:
             kept = f"it was saved on purpose; say the whole statement: {record.text!r}"
         if kept is None:
-            decisions.append(Decision(event="DELETE", target=record.id, reason=reason))
+            asked = fact.observed_at
+            decisions.append(Decision(event="DELETE", target=record.id, reason=reason, asked_at=asked))
         else:
             decisions.append(Decision(event="NONE", reason=f"to forget {fact.text!r}: {kept}"))
     return decisions or [Decision(event="NONE", reason=f"to forget {fact.text!r}: {reason}")]
@@ -112,13 +114,27 @@ def _by_rule(fact: Fact, known: Sequence[MemoryRecord]) -> list[Decision]:
                 return [_decision("ADD", fact, record.id, f"older than what is known: {reason}")]
         elif (reason := replaces(new, old)) and not record.pinned:
             retired.append((record, reason))
-    if not retired:
-        return [_decision("ADD", fact, None, "new")]
-    (first, reason), *others = sorted(retired, key=lambda pair: pair[0].said_at, reverse=True)
-    return [
-        _decision("UPDATE", fact, first.id, reason),
-        *(_decision("DELETE", fact, record.id, reason) for record, reason in others),
-    ]
+    return _replacing(fact, retired) or [_decision("ADD", link_older(fact, known), None, "new")]
+
+
+def _replacing(fact: Fact, retired: Sequence[tuple[MemoryRecord, str]]) -> list[Decision]:
+    """The decisions by which a fact supersedes some records."""
+    newest = sorted(retired, key=lambda pair: pair[0].said_at, reverse=True)
+    events = ["UPDATE", *("DELETE" for _ in newest[1:])]
+    return [_decision(event, fact, record.id, why) for event, (record, why) in zip(events, newest, strict=False)]
+
+
+def decide_renewed(fact: Fact, known: Sequence[MemoryRecord]) -> list[Decision]:
+    """What a fact that is known already replaces, now that it is said again: what rules would retire if it were new.
+
+    Args:
+        fact: what was said again.
+        known: the active records, but for those that say it.
+    """
+    new = Voice.of(fact).own
+    others = [record for record in by_speaker(known, fact) if not (record.pinned or _is_older(fact, record))]
+    found = ((record, replaces(new, Voice.of(record).own)) for record in others)
+    return _replacing(fact, [(record, reason) for record, reason in found if reason])
 
 
 def _is_older(fact: Fact, record: MemoryRecord) -> bool:
@@ -207,7 +223,7 @@ class _Reading:
         if objection:
             self.warnings.append(f"{record.text!r} stays: {objection}")
             linked = objection == _UNTOLD and not _is_older(fact, record)
-            self._decide("ADD", _linked(fact, record) if linked else fact, None, objection)
+            self._decide("ADD", _linked(fact, [record]) if linked else fact, None, objection)
         elif _is_older(fact, record):
             self._decide("ADD", fact, record, f"older than what is known: {reason}")
         else:
@@ -237,7 +253,9 @@ class _Reading:
             self.decided[fact.key] = Decision(event="NONE", reason=reason, by="model")
         else:
             self.retired.add(record.id)
-            self.decided[fact.key] = Decision(event="DELETE", target=record.id, reason=reason, by="model")
+            self.decided[fact.key] = Decision(
+                event="DELETE", target=record.id, reason=reason, by="model", asked_at=fact.observed_at
+            )
 
     def _delete(self, fact: Fact | None, record: MemoryRecord | None, reason: str) -> None:
         if record is None:
@@ -281,7 +299,14 @@ def _may_replace(fact: Fact, record: MemoryRecord) -> bool:
 _UNTOLD = "nothing tells that both are about the same thing"
 
 
-def _linked(fact: Fact, record: MemoryRecord) -> Fact:
-    """The fact with what a model says that it replaces: nothing is retired for that, but it is recalled before that."""
-    older = [record.id, *record.source_ids]
-    return fact.model_copy(update={"metadata": {**fact.metadata, NEWER_THAN: older}})
+def link_older(fact: Fact, known: Sequence[MemoryRecord]) -> Fact:
+    """The fact with what it may outdate of the known records (`rules.may_outdate`): it is recalled before that."""
+    new = Voice.of(fact).own
+    others = [record for record in by_speaker(known, fact) if not _is_older(fact, record)]
+    return _linked(fact, [record for record in others if may_outdate(new, Voice.of(record).own)])
+
+
+def _linked(fact: Fact, records: Sequence[MemoryRecord]) -> Fact:
+    """The fact with what it may replace: nothing is retired for that, but it is recalled before that."""
+    older = [id for record in records for id in (record.id, *record.source_ids)]
+    return fact.model_copy(update={"metadata": {**fact.metadata, NEWER_THAN: unique(older)}}) if older else fact

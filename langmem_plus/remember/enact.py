@@ -40,7 +40,7 @@ class Writing(BaseModel):
         decisions: what is to be done, in order.
         seen: the records that the decisions are about and the turns, as they were read, by id.
         witnesses: the ids of the turns through which what is forgotten would come back.
-        asking: the ids of the turns that speak to memory itself.
+        asking: the ids of the turns that speak to memory itself, or say what was forgotten since.
         held: the keys of what waits for the owner.
     """
 
@@ -164,7 +164,8 @@ class _Writer:
     def write(self, replies: Sequence[str]) -> Steps[None]:
         """Write, and tell what was done."""
         writing = self.writing
-        keys = [*writing.turns, *writing.named, *(each.key for each in self.held), *writing.witnesses, *replies]
+        said = [*writing.turns, *writing.asking, *writing.witnesses, *replies]
+        keys = [*said, *writing.named, *(each.key for each in self.held)]
 
         def change(current: dict[str, MemoryRecord]) -> list[PutOp]:
             return self._change(current, replies)

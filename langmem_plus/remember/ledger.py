@@ -31,6 +31,7 @@ class Ledger:
         self._now = now
         self._records: dict[str, MemoryRecord] = {}
         self._changed: dict[str, None] = {}
+        self._known: dict[str, str] = {}  # the records that say what facts say that aren't stored, by the facts' keys
 
     def learn(self, records: Iterable[MemoryRecord]) -> list[str]:
         """Take known records in; what this run changed already stays as it is. Gives their ids."""
@@ -62,12 +63,11 @@ class Ledger:
         if decision.event in ("ADD", "UPDATE") and fact is not None:
             self._store(fact, target, decision)
         elif decision.event == "DELETE" and target is not None:
-            self._put(retire(target, self._now, decision.reason, fact.key if fact else None))
-            if fact is not None:
-                self._link(fact.key, target)
+            self._replace(target, decision)
         elif decision.event == "NONE" and fact is not None and target is not None:
             repeat = given_alone(self._new(fact), target)
             self._put(strengthen(target, repeat, self._now, by=decision.by))
+            self._known[fact.key] = target.id
 
     def hold(self, waiting: Waiting, known: Mapping[str, MemoryRecord], *, rejected: bool = False) -> None:
         """Store what waits as a pending record, or, once it is rejected, as a tombstone; what it is about stays."""
@@ -88,10 +88,17 @@ class Ledger:
         if target is not None and decision.event == "ADD":
             self._put(retire(record, self._now, decision.reason, target.id))
             return
-        self._put(record)
+        if fact.key not in self._known:
+            self._put(record)
         if target is not None:
-            self._put(retire(target, self._now, decision.reason, record.id))
-            self._link(record.id, target)
+            self._replace(target, decision)
+
+    def _replace(self, target: MemoryRecord, decision: Decision) -> None:
+        """Retire a record for a fact, or for the known one that says what the fact says; without a fact, forget it."""
+        key = self._known.get(decision.fact.key, decision.fact.key) if decision.fact else None
+        self._put(retire(target, self._now, decision.reason, key, asked_at=decision.asked_at))
+        if key is not None:
+            self._link(key, target)
 
     def _link(self, key: str, old: MemoryRecord) -> None:
         """Let a new record name what it replaces, and inherit the wish to keep it."""

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import functools
 import re
+from dataclasses import replace
 
 from langmem_plus.remember.quantities import find_quantity
 from langmem_plus.remember.sentences import LONGEST_STATEMENT
 from langmem_plus.remember.simhash import NEGATIONS
+from langmem_plus.remember.slot_patterns import SEVERAL
 from langmem_plus.remember.slots import canonical, find_slot, find_slots
 from langmem_plus.text import stem, words
 
@@ -54,6 +56,15 @@ i m ve am is are have has had been do does really also still now currently usual
 often ich bin habe je j ai yo
 """
 _WEAK = frozenset(_SMALL.split())
+
+# No slot: who asks to forget a car may speak of the thing, and of two cars both may be driven.
+_CAR = re.compile(
+    r"(?:I(?: (?:now|currently|still|just))*(?: am|['’]m)? driv(?:es?|ing)(?: now)? an?|"
+    r"(?:my|our) car(?: is|['’]s)(?: now)? an?|(?:I|ich) fahre(?: (?:jetzt|nun|inzwischen|wieder|derzeit))* eine?n?|"
+    r"(?:mein|unser) Auto ist(?: (?:jetzt|nun|wieder))* eine?) "
+    r"(?P<value>\w[\w-]*(?: [\w-]+){0,2}?)(?: (?:now|again|these days))?",
+    re.IGNORECASE,
+)
 
 
 @functools.lru_cache(maxsize=16_384)
@@ -98,6 +109,26 @@ def replaces(new: str, old: str) -> str | None:
     if new_quantity and old_quantity and new_quantity.follows(old_quantity):
         return f"was {old_quantity.value}, now {new_quantity.value}"
     return None
+
+
+def may_outdate(new: str, old: str) -> bool:
+    """Whether a new statement gives another value of what one mostly has one of, and tells no change: both stay, and
+    who asks wants the newer one first.
+    """
+    if ADDITIVE.search(new):
+        return False
+    mine, theirs = _find_car(new), _find_car(old)
+    if mine and theirs and mine[0] == theirs[0]:
+        return not set(mine[1]) & set(theirs[1])
+    known = [slot for slot in find_slots(old) if slot.alone and slot.attribute in SEVERAL]
+    return any(replace(slot, decides=True).excludes(other) for slot in find_slots(new) for other in known)
+
+
+def _find_car(text: str) -> tuple[str, list[str]] | None:
+    """Whose car a statement names, and which."""
+    subject, rest = canonical(text[:LONGEST_STATEMENT])
+    match = _CAR.fullmatch(rest)
+    return (subject, words(match["value"])) if match else None
 
 
 def _ends(new: str, old: str) -> bool:

@@ -2,14 +2,16 @@
 
 Decisions are made over records that were read some time ago. Before they are written, each is looked at again over the
 records as they are: a turn that was deleted or worked off gives nothing, and a record that was deleted, replaced,
-edited or pinned meanwhile is left as it is; the new fact then stands beside it.
+edited or pinned meanwhile is left as it is; the new fact then stands beside it, unless it repeats what was forgotten. A
+turn that says what was forgotten meanwhile waits for the next run, which compares its facts with that.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from langmem_plus.records import Decision, MemoryRecord
+from langmem_plus.records import FORGOTTEN, Decision, MemoryRecord
+from langmem_plus.remember.barred import is_forgotten
 
 _GONE, _CHANGED, _PINNED = "it is gone", "it was changed", "it is pinned"
 
@@ -33,9 +35,13 @@ def settle_each(
     """What is left of each decision, as `settle`; None for what isn't right any more."""
     settled: list[Decision | None] = []
     stored: set[str] = set()  # facts that these decisions store, which later ones may speak of
+    barred: set[str] = set()  # facts that say what was forgotten meanwhile
     for decision in decisions:
         fact = decision.fact
-        if fact is not None and not waits(current.get(fact.source_id), seen.get(fact.source_id)):
+        if fact is not None and decision.event == "NONE" and is_forgotten(current.get(decision.target or "")):
+            barred.add(fact.key)
+        gone = fact is not None and not waits(current.get(fact.source_id), seen.get(fact.source_id))
+        if gone or (fact is not None and fact.key in barred):
             settled.append(None)
             continue
         kept = _settled(decision, seen, current, stored)
@@ -45,10 +51,20 @@ def settle_each(
     return settled
 
 
-def waits(turn: MemoryRecord | None, read: MemoryRecord | None = None) -> bool:
-    """Whether facts are still to be drawn out of a turn, and it says what was read: an edited one has others."""
-    unchanged = turn is not None and (read is None or turn.text == read.text)
-    return turn is not None and turn.status == "active" and not turn.extracted and unchanged
+def waits(turn: MemoryRecord | None, read: MemoryRecord | None = None, *, may_be_withheld: bool = False) -> bool:
+    """Whether facts are still to be drawn out of a turn, and it says what was read: an edited one has others.
+
+    Args:
+        turn: as it is now.
+        read: as it was read.
+        may_be_withheld: whether it may be withheld since it was read; of such a one, facts were forgotten.
+    """
+    if turn is None or turn.status != "active" or turn.extracted:
+        return False
+    if read is None:
+        return True
+    is_withheld = bool(turn.metadata.get(FORGOTTEN)) and not read.metadata.get(FORGOTTEN)
+    return turn.text == read.text and (may_be_withheld or not is_withheld)
 
 
 def _settled(

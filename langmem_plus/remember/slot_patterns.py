@@ -108,7 +108,7 @@ _GERMAN: tuple[tuple[str, str], ...] = (
     (
         "home",
         rf"(?:[Ii](?:ch)? )?(?:(?:wohn|leb)(?:t|e|te)) (?:ich )?(?:(?:jetzt|nun|inzwischen|seit \S+|"
-        rf"mittlerweile|derzeit) )*in {_PROPER}",
+        rf"mittlerweile|derzeit|wieder) )*in {_PROPER}",
     ),
     (
         "home",
@@ -117,15 +117,15 @@ _GERMAN: tuple[tuple[str, str], ...] = (
     ),
     (
         "employer",
-        rf"[Ii](?:ch)? arbeitet?e? (?:(?:jetzt|nun|inzwischen|derzeit) )*(?:bei|für) (?:der |"
+        rf"[Ii](?:ch)? arbeitet?e? (?:(?:jetzt|nun|inzwischen|derzeit|wieder) )*(?:bei|für) (?:der |"
         rf"dem )?{_PROPER}",
     ),
     (
         "job",
-        r"[Ii](?:ch)? arbeitet?e? (?:(?:jetzt|nun|inzwischen|derzeit) )*als (?P<value>[\w -]+?)(?=$|[,.;]| (?:bei|"
-        r"in|für)\b)",
+        r"[Ii](?:ch)? arbeitet?e? (?:(?:jetzt|nun|inzwischen|derzeit|wieder) )*als (?P<value>[\w -]+?)"
+        r"(?=$|[,.;]| (?:bei|in|für)\b)",
     ),
-    ("favourite {of}", rf"[Mm]eine? [Ll]ieblings(?P<of>[\w-]+) ist (?:jetzt |nun )?{_REST}"),
+    ("favourite {of}", rf"[Mm]eine? [Ll]ieblings(?P<of>[\w-]+) ist (?:jetzt |nun |wieder )?{_REST}"),
     (
         "{of}",
         rf"[Mm]eine? (?:neue |neuer |aktuelle )?(?P<of>Telefonnummer|Handynummer|Adresse|E-Mail(?:-Adresse)?|"
@@ -243,6 +243,8 @@ CHANGE = re.compile(
     r"mudé|mudado|mudó)\b|现在|目前|搬|改",
     re.IGNORECASE,
 )
+# Who says so of what one has went back to it.
+AGAIN = re.compile(r"\b(?:again|wieder|de nouveau|otra vez|de nuevo)\b", re.IGNORECASE)
 CORRECTION = re.compile(
     r"\W*(?:no\b[,.!]|no wait|nope|sorry|oops|whoops|ups|correction|actually|wait|hang on|hold on|scratch that|"
     r"my (?:mistake|bad)|I meant|I mean|nein|entschuldigung|ich meinte|perdón|pardon|quise decir|不对|抱歉)",

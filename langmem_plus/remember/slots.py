@@ -15,6 +15,7 @@ from langmem_plus.remember.fronted import put_behind
 from langmem_plus.remember.sentences import LONGEST_STATEMENT, strip_lead
 from langmem_plus.remember.slot_kinds import is_of_kind, shape
 from langmem_plus.remember.slot_patterns import (
+    AGAIN,
     CHANGE,
     CORRECTION,
     KIN,
@@ -57,7 +58,7 @@ _PAST = re.compile(
     re.IGNORECASE,
 )
 _TRAILING = re.compile(
-    r"(?:now|these days|at the moment|currently|right now|nowadays|any ?more|by the way|jetzt|maintenant|ahora|"
+    r"(?:now|again|these days|at the moment|currently|right now|nowadays|any ?more|by the way|jetzt|maintenant|ahora|"
     r"very much|a lot|so much|the most)$",
     re.IGNORECASE,
 )
@@ -154,7 +155,8 @@ def _corrects(text: str) -> bool:
 def _tells_change(rest: str) -> bool:
     """Whether the statement, but for what is joined to it, tells of a change."""
     joined = JOINS_MORE.search(rest)
-    return bool(CHANGE.search(rest[: joined.start()] if joined else rest))
+    told = rest[: joined.start()] if joined else rest
+    return bool(CHANGE.search(told) or AGAIN.search(told))
 
 
 def _cut(text: str) -> tuple[str, str]:

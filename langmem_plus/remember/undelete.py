@@ -11,6 +11,7 @@ from langgraph.store.base import PutOp, SearchOp
 from langmem_plus.errors import ConflictError, NotFoundError
 from langmem_plus.labels import read_id
 from langmem_plus.records import FORGOTTEN, REVIEW, TURN_ROLES, Decision, MemoryRecord, Scope, unique
+from langmem_plus.remember.fact_records import ASKED_AT
 from langmem_plus.remember.find import find
 from langmem_plus.remember.forgetting import find_witnesses, says, tells
 from langmem_plus.remember.retold import find_archives, retold
@@ -159,7 +160,7 @@ def _restored(services: Services, record: MemoryRecord) -> MemoryRecord:
         update={
             "status": "active" if review_of(record) is None else "pending",  # what was turned down waits again
             "updated_at": now,
-            "metadata": _without(record.metadata, "reason"),
+            "metadata": _without(_without(record.metadata, "reason"), ASKED_AT),
         }
     )
 

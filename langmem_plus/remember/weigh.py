@@ -11,8 +11,9 @@ from collections.abc import Mapping, Sequence
 
 from langmem_plus.errors import ConfigError
 from langmem_plus.prompts import Changes, ask_to_forget, render_reconciliation
-from langmem_plus.records import Decision, Fact, MemoryRecord, Scope
+from langmem_plus.records import Decision, Fact, MemoryRecord, Scope, unique
 from langmem_plus.remember.approve import finish_steps
+from langmem_plus.remember.barred import find_barred
 from langmem_plus.remember.decide import (
     FORGET,
     Verdict,
@@ -20,11 +21,13 @@ from langmem_plus.remember.decide import (
     decide_by_answer,
     decide_by_rules,
     decide_forgetting,
+    decide_renewed,
     find_repeats,
     is_request,
+    link_older,
 )
 from langmem_plus.remember.draft import Draft, Proposal, decide_by_proposal
-from langmem_plus.remember.enact import Decided, Writing
+from langmem_plus.remember.enact import Decided, Writing, find_replies
 from langmem_plus.remember.fact_records import to_record
 from langmem_plus.remember.forgetting import find_forgotten, find_witnesses
 from langmem_plus.remember.ledger import Ledger, nearest
@@ -37,6 +40,7 @@ from langmem_plus.remember.undone import tell_undone
 from langmem_plus.services import Services
 from langmem_plus.speakers import Voice, by_speaker, name_of
 
+_BARRED = "its owner asked to forget it after it was said"
 _PENDING = {"role": "memory", "status": "pending"}
 
 logger = logging.getLogger(__name__)
@@ -69,8 +73,7 @@ def decide_turn(
             decisions = [*decide_by_rules([fact], known), *_forget_replaced(fact, ledger, services)]
             verdict.decisions += decisions
             _apply(ledger, decisions)
-        _apply(ledger, repeats)
-        return Verdict([*verdict.decisions, *repeats])
+        return Verdict([*verdict.decisions, *_say_again(facts, repeats, ids, ledger, services)])
     open_facts = []
     for fact in rest:
         decisions = decide_forgetting(fact, ledger.active(ids)) if is_request(fact) else []
@@ -86,8 +89,31 @@ def decide_turn(
         shown = [record.id for record in proposal.shown]
         others = ledger.active(each for each in ids if each not in shown)
         asked = decide_by_proposal(open_facts, proposal, ledger.active(shown), others)
-    _apply(ledger, [*asked.decisions, *repeats])
-    return Verdict([*verdict.decisions, *asked.decisions, *repeats], asked.warnings)
+    done = _say_again(facts, [*asked.decisions, *repeats], ids, ledger, services)
+    return Verdict([*verdict.decisions, *done], asked.warnings)
+
+
+def _say_again(
+    facts: Sequence[Fact], decisions: Sequence[Decision], ids: Sequence[str], ledger: Ledger, services: Services
+) -> list[Decision]:
+    """Do what was decided about a turn's facts; what is known and was said again replaces what was said before, as it
+    would if it were new, and is recalled before that where it doesn't. Gives the decisions.
+    """
+    done: list[Decision] = []
+    for decision in decisions:
+        fact, known = decision.fact, ledger.active([decision.target or ""])
+        renewed: list[Decision] = []
+        if decision.event == "NONE" and fact is not None and known:
+            apart = {known[0].id, *(each.key for each in facts if each.ordinal > fact.ordinal)}
+            others = ledger.active([*ids, *(record.id for record in ledger.added() if ids)])
+            others = [record for record in others if record.id not in apart]
+            # A fact in a model's words doesn't change what was saved on purpose.
+            free = [record for record in others if not (record.manually_saved and services.model is not None)]
+            renewed = decide_renewed(fact, free)
+            decision = decision.model_copy(update={"fact": link_older(fact, others)})
+        _apply(ledger, [decision, *renewed])
+        done += [decision, *renewed]
+    return done
 
 
 def _forget_replaced(fact: Fact, ledger: Ledger, services: Services) -> list[Decision]:
@@ -134,8 +160,10 @@ def weigh_steps(
     result = Decided(user_id=scope.user_id, facts=list(facts))
     stored = yield from get_records(namespace, [*(turn.id for turn in turns), *(fact.key for fact in facts)])
     # A turn that was deleted, edited or worked off by somebody else in the meantime has nothing to give.
-    waiting = {turn.id: stored[turn.id] for turn in turns if waits(stored.get(turn.id), turn)}
+    waiting = {each.id: stored[each.id] for each in turns if waits(stored.get(each.id), each, may_be_withheld=True)}
     fresh = [fact for fact in facts if fact.source_id in waiting and (is_request(fact) or fact.key not in stored)]
+    barred, hidden = yield from _find_barred(scope, fresh, waiting, services)
+    fresh = [fact for fact in fresh if fact.key not in barred]
     neighbours = yield from find_neighbours(namespace, fresh, services)
     if (yield from finish_steps(services, namespace, [each for near in neighbours.values() for each in near])):
         neighbours = yield from find_neighbours(namespace, fresh, services)
@@ -144,11 +172,12 @@ def weigh_steps(
     ledger = Ledger(waiting, services.clock())
     verdict = yield from _decide_turns(ledger, list(waiting), fresh, neighbours, draft, services)
     withdrawn, pending = yield from _withdraw(namespace, requests)
-    decisions, result.warnings = [*verdict.decisions, *withdrawn], [*result.warnings, *verdict.warnings]
+    left_out = [Decision(event="NONE", reason=_BARRED)] * len(barred)
+    decisions, result.warnings = [*verdict.decisions, *withdrawn, *left_out], [*result.warnings, *verdict.warnings]
     shown = (record for proposal in draft.proposals.values() for record in proposal.shown)
     seen = {each.id: each for each in (*pending, *(each for near in neighbours.values() for each in near), *shown)}
     # Who asks to forget, or not to keep, speaks to memory: that is nothing to recall.
-    asking = [fact.source_id for fact in requests]
+    asking = [*hidden, *(fact.source_id for fact in requests)]
     asking += [turn.id for turn in waiting.values() if asks_not_to_keep(turn.text)]
     witnesses = yield from find_witnesses(namespace, decisions, fresh, seen.values())
     for other in scope.namespaces if requests else ():
@@ -171,6 +200,17 @@ def weigh_steps(
     for writing in result.writings:
         writing.hold(services.review)
     return result
+
+
+def _find_barred(
+    scope: Scope, fresh: Sequence[Fact], turns: Mapping[str, MemoryRecord], services: Services
+) -> Steps[tuple[set[str], list[str]]]:
+    """The keys of the facts that were forgotten since they were said, and the ids of their turns and of the replies."""
+    facts = [fact for fact in fresh if not is_request(fact)]
+    keys = yield from find_barred(scope.namespaces, facts, turns, services.config.simhash_distance)
+    told = [turns[id] for id in unique(fact.source_id for fact in facts if fact.key in keys)]
+    replies = (yield from find_replies(scope.namespace, told)) if told else []
+    return keys, [*(turn.id for turn in told), *replies]
 
 
 def _decide_turns(

@@ -1,0 +1,203 @@
+"""What was said before it was forgotten doesn't come back from a turn that is read later."""
+
+from __future__ import annotations
+
+import datetime as dt
+import uuid
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from langmem_plus.controls import FORGOT, forget_steps
+from langmem_plus.prompts import ExtractedFact, ExtractedFacts
+from langmem_plus.records import FORGOTTEN, Scope
+from langmem_plus.remember.barred import is_forgotten
+from langmem_plus.remember.extract import extract
+from langmem_plus.remember.fact_records import ASKED_AT, make_record, retire
+from langmem_plus.remember.reconcile import carry_out_steps, decide_steps
+from langmem_plus.remember.steps import put, run_steps
+from langmem_plus.remember.undelete import undelete_steps
+from langmem_plus.testing import ScriptedChatModel
+
+CODE = "My gate code is 4711."
+
+
+def forget(whose: Any, text: str) -> None:
+    """Forget the fact with this text, by its id."""
+    (found,) = [record for record in whose.records() if record.text == text]
+    run_steps(forget_steps(whose.services, whose.scope, found.id, FORGOT), whose.services, whose.store)
+
+
+@pytest.mark.parametrize(
+    ("again", "left"),
+    [
+        (CODE, []),
+        ("my gate code is 4711", []),
+        ("As I said, my gate code is 4711. And I love tea.", ["I love tea."]),
+        ("I love tea. My gate code is still 4711, by the way.", ["I love tea."]),
+        ("My gate code is 4712.", ["My gate code is 4712."]),
+    ],
+)
+def test_a_turn_that_waited_when_it_was_forgotten_gives_all_but_that(
+    person: Any, again: str, left: Sequence[str]
+) -> None:
+    """In the same words or others, alone or in company; what says something else is stored."""
+    ann = person()
+    ann.say(CODE)
+    ann.tell(again)
+    forget(ann, CODE)
+    ann.work()
+    assert [text for text in ann.texts() if "4711" in text or text in left] == list(left)
+    ann.say(CODE)
+    assert CODE in ann.texts()
+
+
+@pytest.mark.parametrize("again", ["I don't live in Lyon any more.", "I love Lyon.", "I live in Paris now."])
+def test_what_says_something_else_of_it_is_stored(person: Any, again: str) -> None:
+    """A denial and other statements that share its words aren't what was forgotten."""
+    ann = person()
+    ann.say("I live in Lyon.")
+    ann.tell(again)
+    forget(ann, "I live in Lyon.")
+    ann.work()
+    assert ann.texts() == [again]
+
+
+@pytest.mark.parametrize("by_words", [False, True])
+def test_a_model_that_words_it_anew_brings_nothing_back(
+    person: Any, script: Callable[..., ScriptedChatModel], by_words: bool
+) -> None:
+    """The fact is compared, not the turn alone: what the turn says of it may share no word with it."""
+    fact, again = "The gate code of the user is 4711.", "Mein Torcode ist 4711." if not by_words else CODE
+    answer = ExtractedFacts(facts=[ExtractedFact(text="The user's gate code is 4711." if by_words else fact)])
+    ann = person(model=script(ExtractedFacts(facts=[ExtractedFact(text=fact)]), then=answer), fact_support=0.0)
+    ann.say("The gate code is 4711, I was told.")
+    ann.tell(again)
+    ann.clock.forward(seconds=1)
+    forget(ann, fact)
+    ann.work()
+    assert ann.texts() == []
+    assert [turn.metadata.get(FORGOTTEN) for turn in ann.records("user") if turn.text == again] == [True]
+
+
+def test_a_request_in_words_holds_for_turns_that_are_read_after_it(person: Any) -> None:
+    """A turn that had to wait was said before the request; what was said after it is stored, though it is older than
+    the day on which the request was worked off.
+    """
+    ann = person(turn_batch=1)
+    ann.say(CODE)
+    ann.tell("I moved house, so my gate code is 4711 no longer. No, my gate code is 4711!")
+    first = next(turn for turn in ann.records("user") if turn.extracted is False)
+    ann.services.refusals[first.id] = 1  # a model refused it, so others go first
+    ann.tell("Please forget that my gate code is 4711.")
+    ann.clock.forward(days=2)
+    ann.work()
+    (gone,) = ann.records(status="deleted")
+    assert ASKED_AT in gone.metadata
+    ann.work()
+    assert not [text for text in ann.texts() if text.startswith("My gate code is 4711")]
+
+
+def test_what_is_said_after_a_request_that_is_worked_off_late_is_stored(person: Any) -> None:
+    """An import holds the request and what followed it, and is read a few turns at a time."""
+    ann = person(turn_batch=1)
+    ann.say(CODE)
+    ann.tell("Please forget that my gate code is 4711.")
+    ann.tell("My gate code is 4711.")
+    ann.clock.forward(days=2)
+    ann.work()
+    assert ann.texts() == []
+    ann.work()
+    assert ann.texts() == [CODE]
+
+
+def test_what_comes_to_the_store_later_and_was_said_before_is_barred_and_withheld(person: Any) -> None:
+    """A conversation of last year that is imported after the fact was forgotten."""
+    ann = person()
+    ann.say(CODE)
+    forget(ann, CODE)
+    ann.say(CODE, additional_kwargs={"created_at": "2023-05-01T10:00:00Z"})
+    assert ann.texts() == []
+    said = [*ann.records("user"), *ann.records("assistant")]
+    assert len(said) == 4
+    assert all(turn.metadata.get(FORGOTTEN) for turn in said)
+
+
+@pytest.mark.parametrize("again", [CODE, "My gate code is still 4711. I love tea."])
+def test_what_is_forgotten_between_deciding_and_writing_does_not_come_back(person: Any, again: str) -> None:
+    """A model takes its time, and a person too: the turn waits for the next run, or gives all but that."""
+    ann = person()
+    ann.say(CODE)
+    ann.tell(again)
+    found = extract(ann.services, ann.scope)
+    steps = decide_steps(ann.services, ann.scope, found.turns, found.facts, found.claim, found.draft)
+    decided = run_steps(steps, ann.services, ann.store)
+    forget(ann, CODE)
+    run_steps(carry_out_steps(ann.services, ann.scope, decided), ann.services, ann.store)
+    assert not [text for text in ann.texts() if "4711" in text]
+    ann.work()
+    assert ann.texts() == (["I love tea."] if "tea" in again else [])
+
+
+def test_what_was_brought_back_holds_again(person: Any) -> None:
+    """A fact that was forgotten and undeleted bars nothing."""
+    ann = person()
+    ann.say(CODE)
+    (known,) = ann.records()
+    ann.tell("My gate code is 4711")
+    forget(ann, CODE)
+    run_steps(undelete_steps(ann.services, ann.scope, known.id), ann.services, ann.store)
+    ann.work()
+    assert [record.id for record in ann.records()] == [known.id]
+
+
+def test_many_tombstones_hide_none(person: Any) -> None:
+    """The one that matters may lie behind hundreds of others, newer or older."""
+    ann = person()
+    ann.say(CODE)
+    ann.tell(CODE)
+    forget(ann, CODE)
+    for days in (-3, 3):
+        now = ann.clock.now + dt.timedelta(days=days)
+        others = (make_record(f"{days} {n}", f"Fact {n}.", ann.scope, now) for n in range(150))
+        ann.store.batch([put(ann.scope.namespace, retire(each, now, "x")) for each in others])
+    ann.work()
+    assert ann.texts() == []
+
+
+def test_only_what_somebody_wanted_to_forget_counts() -> None:
+    """What was evicted, cleared or replaced may be said again by any turn."""
+    now = dt.datetime(2024, 5, 1, tzinfo=dt.UTC)
+    record = make_record("a", "I like tea.", Scope("ann"), now)
+    assert is_forgotten(retire(record, now, FORGOT))
+    assert not is_forgotten(retire(record, now, "evicted: too many"))
+    assert not is_forgotten(retire(record, now, "another", "b"))
+    assert not is_forgotten(record)
+    assert not is_forgotten(None)
+
+
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(events=st.lists(st.sampled_from(["say tea", "say code", "forget code", "work"]), max_size=7))
+def test_a_fact_is_known_if_it_was_said_since_it_was_forgotten(person: Any, events: Sequence[str]) -> None:
+    """Whenever turns are worked off: of what is forgotten stays what was said after that, and all else stays."""
+    ann = person(user_id=f"{uuid.uuid4()}")
+    known = {"I love tea.": False, CODE: False}
+    ann.say(CODE)
+    known[CODE] = True
+    for event in events:
+        ann.clock.forward(minutes=1)
+        if event == "work":
+            ann.work()
+        elif event == "forget code":
+            if CODE in ann.texts():
+                forget(ann, CODE)
+                known[CODE] = False
+        else:
+            text = CODE if "code" in event else "I love tea."
+            ann.tell(text)
+            known[text] = True
+    ann.work()
+    assert {text for text, is_known in known.items() if is_known} == set(ann.texts())
