@@ -191,3 +191,13 @@ def amended(built_in: tuple[str, ...], cues: tuple[str, ...]) -> tuple[str, ...]
 
 _GREETINGS = longest_first(GREETINGS_AND_THANKS)
 SMALL_TALK = longest_first(GREETINGS_AND_THANKS + ACKNOWLEDGEMENTS)
+_WITH_FILLERS = longest_first(tuple({*SMALL_TALK, *FILLERS}))
+
+
+def is_small_talk(text: str) -> bool:
+    """Whether nothing of a text is left without greetings, thanks, acknowledgements, and the words beside these.
+
+    >>> is_small_talk("Thanks a lot!"), is_small_talk("Thanks, I live in Lyon.")
+    (True, False)
+    """
+    return not find_cues(normalise(text), _WITH_FILLERS)[1]

@@ -10,15 +10,7 @@ from collections.abc import Mapping, Sequence
 from langmem_plus.recall.readings import TAG, read
 from langmem_plus.recall.repeats import NOTHING, Place, left_out, place_of
 from langmem_plus.records import TURN_ROLES, Choice, MemoryHit
-from langmem_plus.small_talk import (
-    ACKNOWLEDGEMENTS,
-    FILLERS,
-    GREETINGS_AND_THANKS,
-    find_cues,
-    is_question,
-    longest_first,
-    normalise,
-)
+from langmem_plus.small_talk import is_question, is_small_talk
 from langmem_plus.speakers import name_of
 from langmem_plus.text import SENTENCE, tokens, words
 
@@ -40,7 +32,6 @@ _ASKING = re.compile(
     r"|wer|was|wo|wie|wann|warum|ob|welche\w*|kennst|weißt|qui|quoi|où|quand|comment|pourquoi|quel\w*|si|qu"
     r"|qué|quién|dónde|cuándo|cómo|cuál)\b"
 )
-_SMALL_TALK = longest_first(tuple({*GREETINGS_AND_THANKS, *ACKNOWLEDGEMENTS, *FILLERS}))
 
 
 def only_asks(text: str) -> bool:
@@ -55,7 +46,7 @@ def only_asks(text: str) -> bool:
             if TAG.search(sentence):
                 return False
             asked = True
-        elif find_cues(normalise(sentence), _SMALL_TALK)[1]:
+        elif not is_small_talk(sentence):
             return False
     return asked
 

@@ -8,12 +8,11 @@ from collections.abc import Collection
 
 from langmem_plus.remember.sentences import ends_question, opens_question, strip_lead
 from langmem_plus.remember.statements import forget_requests, wanted_sentences
-from langmem_plus.small_talk import ACKNOWLEDGEMENTS, FILLERS, GREETINGS_AND_THANKS, find_cues, longest_first, normalise
+from langmem_plus.small_talk import is_small_talk
 from langmem_plus.text import tokens
 
 # A sentence is told where the facts hold so large a share of its words: a model words a fact in its own way.
 TOLD = 0.5
-_SMALL_TALK = longest_first(tuple({*GREETINGS_AND_THANKS, *ACKNOWLEDGEMENTS, *FILLERS}))
 
 
 def says_more(text: str, facts: Collection[str]) -> bool:
@@ -39,4 +38,4 @@ def _is_untold(sentence: str, told: Collection[str]) -> bool:
         return False
     if opens_question(strip_lead(sentence)) or ends_question(sentence) or forget_requests(sentence):
         return False
-    return bool(find_cues(normalise(sentence), _SMALL_TALK)[1])
+    return not is_small_talk(sentence)
