@@ -44,3 +44,8 @@ def simhash(text: str) -> str:
 def distance(a: str, b: str) -> int:
     """How many bits two fingerprints differ in, 0 to 64."""
     return (int(a, 16) ^ int(b, 16)).bit_count()
+
+
+def digest(text: str) -> str:
+    """What tells a text from any other one, be it by a comma, as 16 hexadecimal digits."""
+    return _bits(text).hex()

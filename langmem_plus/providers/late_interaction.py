@@ -38,8 +38,12 @@ _SAYING_LITTLE = frozenset(
 _SHARED = "a all am an as do has he her i in is me more no of on so was will"
 _ENGLISH = STOP_WORDS - _ELSEWHERE - frozenset(_SHARED.split())
 _SURELY = 2  # so many of them, or half of the words: the question is English, however odd its other words are
-# "Los Angeles", "van Gogh": a name's particle tells nothing of the language.
-_PARTICLE = re.compile(r"\b(?i:van|von|de|del|di|du|da|des|la|las|los|le|les|el|il|al)\s(?=[^\W\d_a-zß-ÿ])")
+# "Los Angeles flight?", "the van Gogh": a name's particle, at the beginning or behind an English word, tells nothing of
+# the language.
+_PARTICLE = re.compile(
+    r"(?:^\W*|\b(?:the|a|an|of|in|to|from|by|with|for|at|and|my|is|was|does|did)\s)"
+    r"(?i:van|von|de|del|di|da|la|las|los|le|les|el|il|al)\s(?=[^\W\d_a-zß-ÿ])"
+)
 
 
 def can_read(question: str) -> bool:

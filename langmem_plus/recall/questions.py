@@ -27,6 +27,7 @@ _SAYING = re.compile(
     r"|se llama)\b)\s",
     re.IGNORECASE,
 )
+_LAST_WORD = re.compile(r"(\w+)\W*$")
 _ASKING = re.compile(
     r"\b(?:what|which|who|whose|where|when|why|how|if|whether|do|does|did|is|are|am|can|could|will|would|should|have|has"
     r"|wer|was|wo|wie|wann|warum|ob|welche\w*|kennst|weißt|qui|quoi|où|quand|comment|pourquoi|quel\w*|si|qu"
@@ -88,7 +89,10 @@ def _tells(text: str, query: str) -> bool:
     if found is None:
         return False
     what, said = SENTENCE.findall(text[: found.start()])[-1].lower(), text[found.end() :]
-    asks = _ASKING.search(what) or _ASKING.match((said.lower() if found["mark"] else said).lstrip())
+    ends = _LAST_WORD.search(said)
+    asks = _ASKING.search(what) or _ASKING.match(said.lstrip()) or (ends and _ASKING.fullmatch(ends[1]))
+    if found["mark"]:  # "Quick one: any idea who my dentist is?"
+        asks = asks or _ASKING.search(said) or _ASKING.match(said.lower().lstrip())
     return not asks and bool(tokens(what)) and not set(words(said)) <= set(words(query))
 
 

@@ -8,10 +8,10 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from langmem_plus.fence import fold
-from langmem_plus.fingerprint import simhash
 from langmem_plus.recall.made import make_choice, with_scores
 from langmem_plus.recall.overlap import coverage, spoken
-from langmem_plus.records import SAYS_MORE, TURN_ROLES, Choice, MemoryHit, MemoryRecord
+from langmem_plus.recall.whole import drawn_from
+from langmem_plus.records import TURN_ROLES, Choice, MemoryHit, MemoryRecord
 from langmem_plus.speakers import key_of, name_of
 from langmem_plus.text import tokens, words
 
@@ -75,6 +75,7 @@ def without_repeats(
     answers = answers or dict(totals)
     dropped: dict[Place, Choice] = {}
     stands_for: dict[Place, Place] = {}
+    told_by: dict[Place, MemoryHit] = {}
     families: dict[Place, dict[Place, MemoryHit]] = {}
     for fact in hits:
         sources = [(fact.namespace, name) for name in fact.record.source_ids] if fact.record.role == "memory" else []
@@ -84,6 +85,8 @@ def without_repeats(
         here = place_of(turn)
         facts = {place: fact for place, fact in families.get(here, {}).items() if place not in dropped}
         if not facts:
+            if (teller := _teller(wanted, turn, families.get(here, {}), told_by, near)) is not None:
+                dropped[here] = left_out(turn, f"what it says of that is told by {teller.record.id}")
             continue
         whole = all(_is_told_by(fact.record, turn.record) for fact in facts.values()) and _says_more(turn.record)
         saying = {} if whole else {place: fact for place, fact in facts.items() if _says_it(wanted, fact, turn, near)}
@@ -93,12 +96,14 @@ def without_repeats(
                 dropped[place] = left_out(fact, f"the turn that it came from says more: {turn.record.id}")
                 if whole:
                     totals[here] = max(totals[here], totals[place])
+                    told_by[place] = turn
         else:
             totals[best] = max(totals[best], totals[here])
             dropped[here] = left_out(turn, f"a fact drawn from it is shown: {best[1]}")
             stands_for[best] = here
     for fact_place, turn_place in stands_for.items():
-        if fact_place in dropped:  # another turn says more than the fact that stood for this one
+        # Another turn says more than the fact that stood for this one, and doesn't tell that fact itself.
+        if fact_place in dropped and fact_place not in told_by and dropped.keys() >= families[turn_place].keys():
             dropped.pop(turn_place, None)
     return with_totals([hit for hit in hits if place_of(hit) not in dropped], totals), list(dropped.values())
 
@@ -107,26 +112,35 @@ def _says_it(wanted: set[str], fact: MemoryHit, turn: MemoryHit, near: Mapping[P
     """Whether a fact says what its turn says of the question."""
     if coverage(wanted, spoken(fact.record)) >= coverage(wanted, spoken(turn.record)):
         return True
-    if turn.record.metadata.get(SAYS_MORE):
+    if drawn_from(turn.record):
         return False  # the words that it lacks may be of what no fact tells
     fact_near, turn_near = near.get(place_of(fact)), near.get(place_of(turn))
     return fact_near is not None and turn_near is not None and fact_near >= turn_near - NEARLY
 
 
+def _teller(
+    wanted: set[str],
+    turn: MemoryHit,
+    facts: Mapping[Place, MemoryHit],
+    told_by: Mapping[Place, MemoryHit],
+    near: Mapping[Place, float],
+) -> MemoryHit | None:
+    """The turn that tells a fact of this one, too, where that fact says what this turn says of the question."""
+    tellers = (
+        told_by[place] for place, fact in facts.items() if place in told_by and _says_it(wanted, fact, turn, near)
+    )
+    return next(tellers, None)
+
+
 def _says_more(turn: MemoryRecord) -> bool:
     """Whether a turn that isn't long tells what none of its facts does."""
-    return turn.metadata.get(SAYS_MORE) is True and len(words(turn.text)) <= WHOLE_WORDS
+    return bool(drawn_from(turn)) and len(words(turn.text)) <= WHOLE_WORDS
 
 
 def _is_told_by(fact: MemoryRecord, turn: MemoryRecord) -> bool:
-    """Whether a turn tells a fact as it is today: it was the last to do so, and nobody changed the fact since."""
-    is_last = fact.source_ids[-1:] and fact.source_ids[-1] in (turn.id, *turn.source_ids)
-    return bool(is_last) and not fact.pinned and fact.simhash in (None, _fingerprint(fact.text))
-
-
-@functools.lru_cache(maxsize=20_000)
-def _fingerprint(text: str) -> str:
-    return simhash(text)
+    """Whether a turn tells a fact, and was the last to do so; what is pinned is shown itself."""
+    is_last = bool(fact.source_ids) and fact.source_ids[-1] in (turn.id, *turn.source_ids)
+    return is_last and fact.id in drawn_from(turn) and not fact.pinned
 
 
 def with_totals(hits: Sequence[MemoryHit], totals: Mapping[Place, float]) -> list[MemoryHit]:

@@ -16,6 +16,7 @@ from langmem_plus.recall.items import Found, Wanted, choose, read_item, read_ite
 from langmem_plus.recall.plan import plan_messages
 from langmem_plus.recall.query import bounded, current_text
 from langmem_plus.recall.tail import clip_tail
+from langmem_plus.recall.whole import checked, siblings
 from langmem_plus.recall.workspace import Found as FoundDocuments
 from langmem_plus.recall.workspace import afind_documents, find_documents
 from langmem_plus.records import ROLES, MemoryHit, MemoryReport, Scope, summary_key
@@ -178,7 +179,13 @@ def _fetching(store: BaseStore, wanted: Wanted, summary: bool) -> Generator[list
         if asked:
             results = yield [op for _, op in asked]
     hits, report = choose(wanted, found)
-    return hits, item, report
+    unread = siblings(hits)
+    results = (yield [*unread]) if unread else []
+    read = {
+        (op.namespace, op.key): None if each is None else read_item(each, wanted.scope)
+        for op, each in zip(unread, results, strict=True)
+    }
+    return checked(hits, read, wanted.now), item, report
 
 
 def fetch(store: BaseStore, wanted: Wanted, *, summary: bool = False) -> Answer:

@@ -14,6 +14,7 @@ from typing import Any
 from langgraph.store.base import PutOp
 from pydantic import BaseModel, Field
 
+from langmem_plus.fingerprint import digest
 from langmem_plus.records import SAYS_MORE, Decision, Fact, MemoryRecord, MemoryReport
 from langmem_plus.remember.answer import APPROVED, Answer
 from langmem_plus.remember.forgetting import withheld
@@ -184,7 +185,7 @@ class _Writer:
         ledger = Ledger(waiting, now)
         ledger.learn(record for record in current.values() if record.role == "memory")
         noted = self._apply(ledger, current, waiting)
-        turns = {id: self._worked_off(turn, now) for id, turn in waiting.items()}
+        turns = {id: self._worked_off(turn, current, now) for id, turn in waiting.items()}
         forgets = any(decision.event == "DELETE" and decision.fact is None for decision in self.decisions)
         hidden = [*writing.asking, *(writing.witnesses if forgets else ())]
         turns |= withheld({**current, **turns}, hidden)
@@ -195,11 +196,15 @@ class _Writer:
                 turns[id] = note(turns.get(id) or current[id], key, state)
         return [*ledger.puts(writing.namespace), *(put(writing.namespace, turn) for turn in turns.values())]
 
-    def _worked_off(self, turn: MemoryRecord, now: dt.datetime) -> MemoryRecord:
-        """The turn as its facts leave it."""
-        facts = [each.fact.text for each in self.writing.decisions if each.fact and each.fact.source_id == turn.id]
-        more = bool(facts) and says_more(turn.text, facts)
-        metadata = {**turn.metadata, SAYS_MORE: True} if more else turn.metadata
+    def _worked_off(self, turn: MemoryRecord, current: Mapping[str, MemoryRecord], now: dt.datetime) -> MemoryRecord:
+        """The turn as its facts leave it, with digests of them where it tells more than they do."""
+        drawn = [(each, each.fact) for each in self.writing.decisions if each.fact and each.fact.source_id == turn.id]
+        metadata = dict(turn.metadata)
+        if drawn and says_more(turn.text, [fact.text for _, fact in drawn]):
+            texts = {fact.key: fact.text for each, fact in drawn if each.event in ("ADD", "UPDATE")}
+            known = [each.target for each, _ in drawn if each.event == "NONE" and each.target in current]
+            texts |= {target: current[target].text for target in known if target is not None}
+            metadata[SAYS_MORE] = {id: digest(text) for id, text in texts.items()}
         return turn.model_copy(update={"extracted": True, "updated_at": now, "metadata": metadata})
 
     def _apply(

@@ -88,6 +88,10 @@ def test_other_turns_keep_their_place(hit: MakeHit, text: str) -> None:
         ("what is the wifi password?", "Question: What is the wifi password here?", False),
         ("what is the wifi password?", "The wifi password is the wifi password?", False),
         ("wo ist mein Hund?", "Wo ist mein Hund?", False),
+        ("wie heißt meine Frau?", "Meine Frau heißt nochmal wie?", False),
+        ("comment s'appelle ma femme ?", "Ma femme s'appelle déjà comment ?", False),
+        ("what is my dentist called?", "My dentist is called again what?", False),
+        ("who is my dentist?", "Quick one: any idea who my dentist is?", False),
     ],
 )
 def test_what_names_the_answer_is_no_question(hit: MakeHit, asked: str, text: str, tells: bool) -> None:

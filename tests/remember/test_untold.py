@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from langmem_plus import MemoryClient, MemoryConfig
+from langmem_plus.fingerprint import digest
 from langmem_plus.records import SAYS_MORE
 from langmem_plus.remember.untold import says_more
 
@@ -59,7 +60,8 @@ def test_the_other_half_of_a_message_is_told(tmp_path: Path, text: str, question
     with MemoryClient(tmp_path, config=MemoryConfig(background=False)) as client:
         client.add(said, user_id="ann", thread_id="t")
         (turn,) = client.list(user_id="ann", role="user")
-        assert turn.metadata[SAYS_MORE] is True
+        facts = client.list(user_id="ann", role="memory")
+        assert turn.metadata[SAYS_MORE] == {fact.id: digest(fact.text) for fact in facts}
         assert answer in client.explain(question, user_id="ann").context
         assert any(answer in hit.text for hit in client.search(question, user_id="ann"))
 
