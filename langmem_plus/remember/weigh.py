@@ -33,6 +33,7 @@ from langmem_plus.remember.forgetting import find_forgotten, find_witnesses
 from langmem_plus.remember.ledger import Ledger, nearest
 from langmem_plus.remember.neighbours import KNOWN, alive, find_neighbours, neighbour_count
 from langmem_plus.remember.review import forgets
+from langmem_plus.remember.rules import replaces
 from langmem_plus.remember.settle import waits
 from langmem_plus.remember.statements import asks_not_to_keep
 from langmem_plus.remember.steps import Ask, Namespace, Steps, get_records, list_records
@@ -97,23 +98,38 @@ def _say_again(
     facts: Sequence[Fact], decisions: Sequence[Decision], ids: Sequence[str], ledger: Ledger, services: Services
 ) -> list[Decision]:
     """Do what was decided about a turn's facts; what is known and was said again replaces what was said before, as it
-    would if it were new, and is recalled before that where it doesn't. Gives the decisions.
+    would if it were new, and is recalled before that where it doesn't. Where an earlier sentence of the turn retired
+    it, it is new. Gives the decisions.
     """
     done: list[Decision] = []
+    places = {each.key: each.ordinal for each in facts}
     for decision in decisions:
         fact, known = decision.fact, ledger.active([decision.target or ""])
         renewed: list[Decision] = []
-        if decision.event == "NONE" and fact is not None and known:
-            apart = {known[0].id, *(each.key for each in facts if each.ordinal > fact.ordinal)}
+        if decision.event == "NONE" and fact is not None and decision.target:
+            places.setdefault(decision.target, fact.ordinal)
+            apart = {decision.target, *(each.key for each in facts if each.ordinal > fact.ordinal)}
             others = ledger.active([*ids, *(record.id for record in ledger.added() if ids)])
             others = [record for record in others if record.id not in apart]
             # A fact in a model's words doesn't change what was saved on purpose.
             free = [record for record in others if not (record.manually_saved and services.model is not None)]
-            renewed = decide_renewed(fact, free)
-            decision = decision.model_copy(update={"fact": link_older(fact, others)})
+            if known:
+                renewed = decide_renewed(fact, free)
+                decision = decision.model_copy(update={"fact": link_older(fact, others)})
+            elif _is_corrected(decision.target, fact, facts, places, ledger):
+                decision, *renewed = decide_by_rules([fact], free)
         _apply(ledger, [decision, *renewed])
         done += [decision, *renewed]
     return done
+
+
+def _is_corrected(target: str, fact: Fact, facts: Sequence[Fact], places: Mapping[str, int], ledger: Ledger) -> bool:
+    """Whether what a fact repeats was retired by an earlier sentence of its turn, and no later one says otherwise."""
+    gone = next((record for record in ledger.replaced() if record.id == target), None)
+    if gone is None or places.get(gone.replaced_by or "", fact.ordinal) >= fact.ordinal:
+        return False
+    later = by_speaker((each for each in facts if each.ordinal > fact.ordinal and not is_request(each)), fact)
+    return not any(replaces(Voice.of(each).own, Voice.of(fact).own) for each in later)
 
 
 def _forget_replaced(fact: Fact, ledger: Ledger, services: Services) -> list[Decision]:

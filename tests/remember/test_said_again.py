@@ -125,6 +125,42 @@ def test_what_may_not_be_replaced_stays_when_a_thing_is_said_again(person: Any, 
     assert ann.texts() == [plain, change]
 
 
+@pytest.mark.parametrize("store", ["memory"], indirect=True)
+@pytest.mark.parametrize("pair", RETIRING)
+@pytest.mark.parametrize("known", ["", "a", "b"])
+@pytest.mark.parametrize("said", ["ba", "ab"])
+def test_what_is_said_last_within_a_message_holds(person: Any, pair: tuple[str, str], known: str, said: str) -> None:
+    """Also where it was known, and an earlier sentence of the message retired it."""
+    texts = dict(zip("ab", pair, strict=True))
+    ann = person()
+    if known:
+        ann.say(texts[known])
+        ann.clock.forward(days=30)
+    ann.say(" Sorry, ".join(texts[each] for each in said))
+    (left,) = ann.texts()
+    assert left.casefold() == texts[said[-1]].casefold()
+    (record,) = ann.records()
+    assert all(gone.replaced_by for gone in ann.records(status="superseded"))
+    assert record.said_at == ann.clock.now
+
+
+@pytest.mark.parametrize("known", ["", "a", "b", "c"])
+@pytest.mark.parametrize("said", ["aba", "bab", "abab", "bac", "abc", "abcb", "cabca"])
+def test_the_last_of_several_sentences_of_a_message_holds(known: str, said: str) -> None:
+    """However often the user corrects it."""
+    texts = {each: f"My phone number is 0123 {'abc'.index(each)}567." for each in "abc"}
+    old = MemoryRecord(id="k", text=texts.get(known, "I like tea."), user_id="ann", created_at=NOW, updated_at=NOW)
+    turn = old.model_copy(update={"id": "t", "role": "user", "text": " ".join(texts[each] for each in said)})
+    facts = [Fact(text=texts[each], source_id="t", ordinal=place) for place, each in enumerate(said)]
+    now = NOW + dt.timedelta(days=1)
+    ledger = Ledger({"t": turn}, now)
+    ids = ledger.learn([old])
+    services = Services(config=MemoryConfig(), store=InMemoryStore())
+    run_steps(decide_turn(facts, ids, ledger, services), services, services.find_store())
+    left = [record.text for record in ledger.active([*ids, *(fact.key for fact in facts)])]
+    assert left == [*(["I like tea."] if not known else []), texts[said[-1]]]
+
+
 @pytest.mark.parametrize("is_saved", [False, True])
 def test_a_model_that_calls_it_known_lets_rules_retire_what_was_said_in_between(is_saved: bool) -> None:
     """The known record replaces the other, unless that was saved on purpose."""
