@@ -104,19 +104,19 @@ def _say_again(
     done: list[Decision] = []
     places = {each.key: each.ordinal for each in facts}
     for decision in decisions:
-        fact, known = decision.fact, ledger.active([decision.target or ""])
+        fact, target = decision.fact, decision.target
         renewed: list[Decision] = []
-        if decision.event == "NONE" and fact is not None and decision.target:
-            places.setdefault(decision.target, fact.ordinal)
-            apart = {decision.target, *(each.key for each in facts if each.ordinal > fact.ordinal)}
+        if decision.event == "NONE" and fact is not None and target:
+            places.setdefault(target, fact.ordinal)
+            apart = {target, *(each.key for each in facts if each.ordinal > fact.ordinal)}
             others = ledger.active([*ids, *(record.id for record in ledger.added() if ids)])
             others = [record for record in others if record.id not in apart]
             # A fact in a model's words doesn't change what was saved on purpose.
             free = [record for record in others if not (record.manually_saved and services.model is not None)]
-            if known:
+            if ledger.active([target]):
                 renewed = decide_renewed(fact, free)
                 decision = decision.model_copy(update={"fact": link_older(fact, others)})
-            elif _is_corrected(decision.target, fact, facts, places, ledger):
+            elif _is_corrected(target, fact, facts, places, ledger):
                 decision, *renewed = decide_by_rules([fact], free)
         _apply(ledger, [decision, *renewed])
         done += [decision, *renewed]
