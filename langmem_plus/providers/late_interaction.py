@@ -27,11 +27,14 @@ _ELSEWHERE = frozenset(
     wanneer hoe welke ik mijn jij het een van
     """.split()  # noqa: SIM905 - a list of words reads better than their quotes
 )
-# Verbs of theirs that say as little, some of which are English words.
+# Others that say as little.
 _SAYING_LITTLE = frozenset(
     """
-    hat hast hatte hatten bin bist war waren wird werden wurde kann muss soll heißen gibt hay ha he han fue era son
-    hago hace puede ont été était fut fait peut hanno fa può foi tem tenho pode heeft hebben wordt
+    hat hast hatte hatten bin bist war waren wird werden wurde kann muss soll heißen gibt man nach aus bei auf noch nur
+    schon sehr viel mehr wenn dann doch aber auch als dass diese dieser dieses alle alles hay han fue era son hago hace
+    puede en es se no ya si muy más para como sobre entre hasta desde cuando donde todo todos esta este esto ese eso ont
+    été était fut fait peut à en il elle on y ce se ne pas plus très bien aussi mais comme sans sous cette tout tous
+    leur chez vers être avoir hanno può foi tem tenho pode heeft hebben wordt naar niet
     """.split()  # noqa: SIM905 - as above
 )
 # Without those that are words of these languages, too.

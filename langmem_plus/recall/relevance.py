@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -26,6 +27,8 @@ COSINE_SPAN = 0.4
 # must hold so much of what is asked, by the words' rarity or of those that are no function words (among few memories
 # a shared name is no rare word), or be near by its token bits.
 SHARE_ABROAD = 0.2
+_LONG = 4  # letters
+_NAME = re.compile(r"(?<=\w\s)[^\W\d_a-zß-ÿ]\w+")  # a capital within a sentence
 # What compares about as well as the best hit answers, if anything does.
 LEADS = 0.9
 # Who asks of oneself is told the best ones all the same: what was said in other words is among them as often as not.
@@ -107,8 +110,13 @@ def _leading(judged: Judged) -> npt.NDArray[np.bool_]:
 
 
 def _holds_abroad(query: str, hits: Sequence[MemoryHit]) -> npt.NDArray[np.bool_]:
+    """Whether each hit holds so much of what says something: a short word that isn't a name is mostly one that doesn't,
+    in whatever language.
+    """
     asked = content_words(query)
-    held = [len(asked.intersection(words(spoken(hit.record)))) for hit in hits]
+    names = set(words(" ".join(_NAME.findall(query))))
+    telling = {word for word in asked if len(word) >= _LONG or word in names or not word.isascii()}
+    held = [len(telling.intersection(words(spoken(hit.record)))) for hit in hits]
     return np.array(held, np.float64) > SHARE_ABROAD * len(asked)
 
 
