@@ -30,7 +30,7 @@ _SAYING = re.compile(
 _LAST_WORD = re.compile(r"(\w+)\W*$")
 _ASKING = re.compile(
     r"\b(?:what|which|who|whose|where|when|why|how|if|whether|do|does|did|is|are|am|can|could|will|would|should|have|has"
-    r"|wer|was|wo|wie|wann|warum|ob|welche\w*|kennst|weißt|qui|quoi|où|quand|comment|pourquoi|quel\w*|si|qu"
+    r"|wer|was|wo|wie|wann|warum|ob|welche\w*|kennst|weißt|qui|quoi|où|quand|comment|pourquoi|(?:l[ae]s?)?quel\w*|si|qu"
     r"|qué|quién|dónde|cuándo|cómo|cuál)\b"
 )
 

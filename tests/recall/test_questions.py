@@ -91,6 +91,7 @@ def test_other_turns_keep_their_place(hit: MakeHit, text: str) -> None:
         ("wie heißt meine Frau?", "Meine Frau heißt nochmal wie?", False),
         ("comment s'appelle ma femme ?", "Ma femme s'appelle déjà comment ?", False),
         ("what is my dentist called?", "My dentist is called again what?", False),
+        ("quel est mon code wifi ?", "Mon code wifi est déjà lequel ?", False),
         ("who is my dentist?", "Quick one: any idea who my dentist is?", False),
     ],
 )
