@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from langmem_plus.remember.sentences import LONGEST_STATEMENT
 from langmem_plus.remember.slot_kinds import is_of_kind
 from langmem_plus.remember.slots import JOINS_MORE, canonical
-from langmem_plus.text import STOP_WORDS, tokens
+from langmem_plus.text import STOP_WORDS, stem, tokens, words
 
 OWNER = r"(?:my|our|mein\w{0,2}|unser\w{0,2}|mon|ma|mes|notre|nos|mis?|nuestr\w{1,2})"
 TELLS = re.compile(
@@ -23,7 +23,8 @@ TELLS = re.compile(
 )
 OWNERS = re.compile(OWNER, re.IGNORECASE)
 CHINESE_OWNER = re.compile(r"^我们?的?")
-_EMAIL, _PHONE, _MOBILE, _ADDRESS, _BIRTHDAY = "email", "phone", "mobile phone", "address", "birthday"
+_EMAIL, _PHONE, _MOBILE, _LANDLINE = "email", "phone", "mobile phone", "landline phone"
+_ADDRESS, _BIRTHDAY = "address", "birthday"
 _MAILING = "mailing address"  # or the one of e-mail, by the "mail address" that it shares its stem with
 _NAMES = {
     _EMAIL: (
@@ -40,6 +41,12 @@ _NAMES = {
         "cellphone, cellphone number, handy, handynummer, mobilnummer, portable, numéro de portable, móvil, "
         "número de móvil, celular, número de celular, 手机, 手机号, 手机号码"
     ),
+    _LANDLINE: (
+        "landline, landline number, landline phone, landline phone number, landline telephone number, festnetz, "
+        "festnetznummer, festnetztelefon, festnetzanschluss, fixe, numéro fixe, téléphone fixe, numéro de fixe, "
+        "numéro de téléphone fixe, fijo, número fijo, teléfono fijo, número de fijo, número de teléfono fijo, "
+        "固定电话, 座机, 座机号, 座机号码, 固话"
+    ),
     _ADDRESS: (
         "address, home address, postal address, street address, adresse, anschrift, wohnadresse, "
         "heimadresse, adresse postale, dirección, dirección postal, domicilio, 地址, 住址, 家庭地址"
@@ -50,20 +57,32 @@ _NAMES = {
         "cumpleaños, fecha de nacimiento, 生日, 出生日期"
     ),
 }
-_COVERS = {_PHONE: (_PHONE, _MOBILE)}  # a mobile phone is a phone, and another phone is no mobile one
+# A mobile phone is a phone, and another phone is no mobile one.
+_COVERS = {_PHONE: (_PHONE, _MOBILE, _LANDLINE)}
 _ALONE = {frozenset(tokens(word)) for word in ("number", "nummer", "numéro", "número")}  # "card number" is no phone's
-_BESIDE = STOP_WORDS | {"now", "really", "please", "user", "users", "de", "d", "la", "le", "el", "l"}
+# Small words that tell which of several is meant, or whose.
+_WHICH_WORDS = """
+other others another same both few no not above below before after over under off out up down between he him his she her
+hers they them their theirs its your yours
+"""
+_WHICH = frozenset(_WHICH_WORDS.split())
+_BESIDE = (STOP_WORDS - _WHICH) | {
+    "now", "really", "please", "user", "users", "de", "d", "la", "le", "el", "l"
+}  # fmt: skip
 _VALUES = {
     _EMAIL: re.compile(r"\S@\S"),
     _PHONE: re.compile(r"\d[\d\s()./-]{3,}\d"),
     _MOBILE: re.compile(r"\d[\d\s()./-]{3,}\d"),
+    _LANDLINE: re.compile(r"\d[\d\s()./-]{3,}\d"),
 }
 _LEAD = re.compile(r"(?:(?:on|am|le|el|now|currently|jetzt|ahora|maintenant) )+", re.IGNORECASE)
 _DATUM = re.compile(r"\d|@")
+_CAPITALS = re.compile(r"(?<![\w'’])(?!MY|IS|NO)[A-Z]{2}(?![\w'’])")
+_SMALL = re.compile(r"[a-z]")
 _CURRENT = frozenset(tokens("new current present neu aktuell nouveau nouvelle nuevo nueva"))  # of a name told
 _CHINESE_NAME = re.compile(r"[\u4e00-\u9fff]")
 _BY_WORDS = {
-    frozenset(tokens(name)) - _BESIDE: kind
+    frozenset(stem(word) for word in words(name) if word not in _BESIDE): kind
     for kind, names in _NAMES.items()
     for name in names.split(", ")
     if not _CHINESE_NAME.match(name)
@@ -127,7 +146,7 @@ def _named(subject: str, name: str, value: str) -> Datum | None:
     owned = CHINESE_OWNER.sub("", name)
     if owned in _BY_TEXT:
         return Datum(subject, _BY_TEXT[owned], frozenset(), value)
-    said = frozenset(word for word in tokens(name) if word not in _BESIDE and not OWNERS.fullmatch(word))
+    said = _content(name)
     names = [name for name in _BY_WORDS if name <= said]
     if not names:
         return None
@@ -136,9 +155,38 @@ def _named(subject: str, name: str, value: str) -> Datum | None:
     return None if beside and called in _ALONE else Datum(subject, _BY_WORDS[called], beside, value)
 
 
+def capitals(text: str) -> frozenset[str]:
+    """The small words that are names by their capitals: "LA", "US", "IT"; none where all of the text is in capitals.
+
+    >>> sorted(capitals("my IT address in LA"))
+    ['it', 'la']
+    """
+    found = map(str.casefold, _CAPITALS.findall(text)) if _SMALL.search(text) else ()
+    return frozenset(word for word in found if word in _BESIDE or word in STOP_WORDS)
+
+
+def is_another(name: str, text: str) -> bool:
+    """Whether a small word tells that a statement is about another one than is named: "my other address", "my IT
+    password".
+    """
+    told = TELLS.fullmatch(canonical(text[:LONGEST_STATEMENT])[1])
+    asked = _which(name)
+    return not (asked <= set(words(text)) and (told is None or _which(told["thing"] or "") <= asked))
+
+
+def _which(text: str) -> frozenset[str]:
+    return _WHICH.intersection(words(text)) | capitals(text)
+
+
+def _content(text: str) -> frozenset[str]:
+    """The stems of the words that name a datum, or tell which one."""
+    small = (word for word in words(text) if word not in _BESIDE and not OWNERS.fullmatch(word))
+    return frozenset(map(stem, small)) | capitals(text)
+
+
 def may_tell(text: str, wanted: Datum) -> bool:
     """Whether a text, which may say more, holds a name of a datum, what stands beside it, and what may be its value."""
-    said = set(tokens(text))
+    said = _content(text)
     named = any(kind in wanted.kinds and name <= said and name not in _ALONE for name, kind in _BY_WORDS.items())
     told = any(kind in wanted.kinds and name in text for name, kind in _BY_TEXT.items())
     return (named or told) and wanted.beside <= said and bool(_VALUES.get(wanted.kind, _DATUM).search(text))

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from langmem_plus.records import FORGOTTEN, Decision, Fact, MemoryRecord
 from langmem_plus.remember.asked import ALL
 from langmem_plus.remember.by_name import FIRST_PERSON, tells_of
-from langmem_plus.remember.data_names import CHINESE_OWNER, OWNERS, TELLS, Datum, find_datum, may_tell
+from langmem_plus.remember.data_names import CHINESE_OWNER, OWNERS, TELLS, Datum, find_datum, is_another, may_tell
 from langmem_plus.remember.likeness import holds
 from langmem_plus.remember.sentences import LONGEST_STATEMENT
 from langmem_plus.remember.simhash import LOCATING, NEGATIONS
@@ -188,6 +188,8 @@ def _ends_with(text: str, slot: Slot) -> bool:
 
 def _is_named(request: str, text: str) -> bool:
     """Whether a statement tells what is named ("my phone number"), and nothing else."""
+    if is_another(request, text):
+        return False
     if _names_datum(request, text):
         return True
     slot = find_slot(text)

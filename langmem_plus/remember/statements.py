@@ -22,6 +22,7 @@ from langmem_plus.remember.asked import (
     UNWANTED_AFTER,
 )
 from langmem_plus.remember.cues import CUES
+from langmem_plus.remember.data_names import find_datum
 from langmem_plus.remember.fronted import left_out
 from langmem_plus.remember.reported import without_jokes, without_reports
 from langmem_plus.remember.sentences import (
@@ -36,6 +37,9 @@ from langmem_plus.remember.sentences import (
 )
 from langmem_plus.text import words
 
+_SOME_MEMORY = re.compile(
+    r"\b(?:delete|erase|remove|drop) (?:my|our) .*\bfrom (?:the memory|memory (?:cards?|sticks?))\b", re.IGNORECASE
+)
 _HYPOTHETICAL = re.compile(
     r"\b(?:if|could|might|maybe|perhaps|suppose|supposing|imagine|hypothetically|pretend|wish|as if|let['’]s say|"
     r"what if|wenn|würde|könnte|falls|angenommen|vielleicht|imaginons|peut-être|supongamos|quizás?|tal vez)\b|"
@@ -135,6 +139,9 @@ def _to_forget(clause: str) -> str:
         return match["what"] or match["chinese"]
     match = FORGET.match(clause)
     said = FROM_MEMORY.sub("", _POLITE_END.sub("", clause[match.end() :])) if match else ""
+    # "Delete my photos from the memory": of a camera, it may be.
+    if _SOME_MEMORY.search(clause) and find_datum(said) is None:
+        return ""
     return "" if _NOT_AT_END.search(said) else said
 
 

@@ -17,7 +17,7 @@ TOLD = {
     "address": ("12 Elm Street, Oslo", ["address", "home address", "postal address", "street address"]),
     "birthday": ("3 May 1980", ["birthday", "birthdate", "date of birth", "birth date"]),
 }
-WHICH = ["", "work ", "new ", "old ", "wife's ", "ex-husband's "]
+WHICH = ["", "work ", "new ", "old ", "wife's ", "ex-husband's ", "LA ", "US ", "IT ", "DE ", "other ", "second "]
 
 
 def meant(request: str, *texts: str) -> list[str]:
@@ -54,6 +54,13 @@ def test_any_name_of_a_datum_means_it_and_no_other(told: str, asked: str, which:
         ("Don't remember my email address.", "My email is kim@wood.no."),
         ("Forget that my email address is kim@wood.no.", "My email is kim@wood.no."),
         ("Forget my phone number.", "My mobile number is 555 1234."),
+        ("Forget my phone number.", "My landline is 555 1234."),
+        ("Forget my landline number.", "My landline is 555 1234."),
+        ("Forget my US email.", "My US email address is kim@wood.no."),
+        ("Forget my other phone.", "My other phone number is 555 1234."),
+        ("Forget my PIN.", "My pin is 4711."),
+        ("Forget MY own e-mail.", "My email is kim@wood.no."),
+        ("FORGET MY EMAIL.", "My email is kim@wood.no."),
         ("Forget my address.", "My home address is 12 Elm Street."),
         ("Lösche meine Mailadresse aus deinem Gedächtnis.", "Meine E-Mail-Adresse ist a@b.de."),
         ("Vergiss mein Geburtsdatum.", "Mein Geburtstag ist am 3. Mai 1980."),
@@ -66,7 +73,7 @@ def test_any_name_of_a_datum_means_it_and_no_other(told: str, asked: str, which:
 def test_requests_reach_what_is_called_otherwise(request_: str, text: str) -> None:
     """And not a datum of another kind beside it."""
     (wanted,) = forget_requests(request_)
-    beside = "My pin is 1234." if "@" in text else "My email address is kim@work.no."
+    beside = "My desk number is 1234." if "@" in text else "My email address is kim@work.no."
     assert meant(wanted, text, beside) == [text]
 
 
@@ -83,6 +90,19 @@ def test_requests_reach_what_is_called_otherwise(request_: str, text: str) -> No
         ("my email address", ["My work email is kim@work.no."]),
         ("my email address is kim@wood.no", ["My email is kim@work.no."]),
         ("my insurance number", ["My insurance phone number is 555 1234."]),
+        ("my US phone number", ["My mobile is 0170 12345."]),
+        ("my LA address", ["My home address is 12 Elm Street, Oslo.", "My LA office is at 5 Sunset Blvd."]),
+        ("my email", ["My US email address is a@b.no."]),
+        ("my IT password", ["My password is 1234."]),
+        ("my other password", ["My password is 1234."]),
+        ("my password", ["My other password is 1234."]),
+        ("her email", ["My email is kim@wood.no."]),
+        ("my phone number", ["My mobile is 555 12345.", "My landline is 555 99999."]),
+        ("meine Telefonnummer", ["Meine Handynummer ist 0170 12345.", "Meine Festnetznummer ist 030 12345."]),
+        ("mon numéro de téléphone", ["Mon portable est le 06 12 34 56 78.", "Mon fixe est le 01 12 34 56 78."]),
+        ("mi número de teléfono", ["Mi móvil es 612 345 678.", "Mi fijo es 912 345 678."]),
+        ("我的电话号码", ["我的手机号是13812345678。", "我的座机是01012345678。"]),
+        ("my mobile", ["My landline is 555 99999."]),
     ],
 )
 def test_nothing_else_is_meant(request_: str, texts: list[str]) -> None:
@@ -98,7 +118,14 @@ def test_an_address_is_told_from_an_email_address() -> None:
 
 
 @pytest.mark.parametrize(
-    "turn", ["Don't remember my name? I'm Kim.", "Delete my last commit.", "Erase my old drawing."]
+    "turn",
+    [
+        "Don't remember my name? I'm Kim.",
+        "Delete my last commit.",
+        "Erase my old drawing.",
+        "Delete my photos from the memory.",
+        "Erase my songs from memory cards.",
+    ],
 )
 def test_no_request_is_read_into_other_talk(turn: str) -> None:
     """A question, and what is to be deleted elsewhere."""
