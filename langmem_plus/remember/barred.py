@@ -3,30 +3,43 @@ back out of a turn that is read later.
 
 A request to forget retires what is known, and marks the turns that say it. A turn may still have waited for its facts
 then, or come to the store afterwards (an import), and a model may word it in its own way: so each new fact is compared
-with what was forgotten since it was said.
+with what was forgotten since it was said. In doubt it is stored: a fact that is barred is lost for good.
 """
 
 from __future__ import annotations
 
 import datetime as dt
 import itertools
+import re
 from collections.abc import Mapping, Sequence
 
 from langgraph.store.base import Item, SearchOp
 
 from langmem_plus.records import FORGOTTEN, Fact, MemoryRecord, parse_time
-from langmem_plus.remember.fact_records import ASKED_AT, to_record
-from langmem_plus.remember.forgetting import find_forgotten, says, tells
+from langmem_plus.remember.data_names import TELLS, capitals
+from langmem_plus.remember.fact_records import ASKED_AT
+from langmem_plus.remember.forgetting import STATED, find_forgotten
 from langmem_plus.remember.review import review_of
+from langmem_plus.remember.sentences import LONGEST_STATEMENT
 from langmem_plus.remember.simhash import near_duplicate, negations
+from langmem_plus.remember.slots import JOINS_MORE, canonical, find_slot
 from langmem_plus.remember.steps import Batch, Namespace, Steps, read_records
 from langmem_plus.remember.tombstones import is_set_aside
-from langmem_plus.remember.traces import says_it
-from langmem_plus.speakers import Voice
-from langmem_plus.text import tokens
+from langmem_plus.speakers import Voice, key_of, shown_name
+from langmem_plus.text import tokens, words
 
 # The newest tombstones come first in a store that sorts them so; mostly none of them is as new as what was just said.
 _PAGE = 100
+# Words that change nothing of what is said.
+_ASIDE = re.compile(
+    r"\b(?:still|by the way|btw|as (?:I|you) (?:said|know)|as I told you|(?:immer )?noch(?: immer)?|übrigens|toujours|"
+    r"todavía|aún|sigue siendo)\b|还是?",
+    re.IGNORECASE,
+)
+_PRONOUNS = """he she they him her them his hers their theirs you your yours it its"""
+_OTHERS = frozenset(_PRONOUNS.split())
+_OF_ONESELF = re.compile(r"\b(?:I|me|my|mine|we|us|our)\b|我")
+_CODE = re.compile(r"\S*[\d@]\S*(?: [\d()./-]+)*")
 _GONE = {"role": "memory", "status": "deleted"}
 
 
@@ -57,10 +70,7 @@ def find_barred(
     return {
         fact.key
         for fact in facts
-        if any(
-            _is_before(turns[fact.source_id], record) and says_again(fact, turns[fact.source_id], record, limit)
-            for record in gone
-        )
+        if any(_is_before(turns[fact.source_id], record) and says_again(fact, record, limit) for record in gone)
     }
 
 
@@ -96,21 +106,69 @@ def _is_before(turn: MemoryRecord, gone: MemoryRecord) -> bool:
         return turn.said_at < gone.updated_at
 
 
-def says_again(fact: Fact, turn: MemoryRecord, gone: MemoryRecord, limit: int) -> bool:
-    """Whether a fact says what was forgotten, in whatever words; what denies it doesn't.
+def says_again(fact: Fact, gone: MemoryRecord, limit: int) -> bool:
+    """Whether a fact says what was forgotten, of the same person or thing: the same but for the wording, or the same
+    value of the same slot. What says more, or something of somebody else, doesn't, and what denies it neither.
 
     Args:
         fact: the new fact.
-        turn: where it was said.
         gone: what was forgotten.
         limit: bits in which the fingerprints of near-duplicates may differ.
     """
-    told, said = Voice.of(fact), Voice.of(gone)
-    if negations(told.own) != negations(said.own):
+    said = _plain(Voice.of(gone).own)
+    return any(_is_same(_plain(each), said, gone, limit) for each in _views(Voice.of(fact), Voice.of(gone)))
+
+
+def _views(told: Voice, said: Voice) -> list[str]:
+    """A statement as who said another one would say it; none where it doesn't name that person.
+
+    >>> _views(Voice("I know that Ann's gate code is 4711."), Voice("My gate code is 4711.", "Ann"))
+    ["The user's gate code is 4711."]
+    """
+    if key_of(told.name) == key_of(said.name):
+        return [told.own]
+    if not said.name:
+        return []
+    called = "|".join(map(re.escape, dict.fromkeys((said.name, shown_name(said.name), said.name.partition(" ")[0]))))
+    # "Ann Roux" and "Ann #12ab" are others.
+    named = re.compile(rf"(?<!\w)(?:{called})(?!\w)(?! (?-i:[^\W\d_a-zß-ÿ]|#))", re.IGNORECASE)
+    views = [f"The user{told.text[found.end() :]}" for found in named.finditer(told.text)]
+    views.append(named.sub("the user", told.text))
+    return [each for each in dict.fromkeys(views) if not _OF_ONESELF.search(each)]
+
+
+def _plain(text: str) -> str:
+    return " ".join(_ASIDE.sub(" ", text).split())
+
+
+def _is_same(told: str, said: str, gone: MemoryRecord, limit: int) -> bool:
+    subject, _ = canonical(told[:LONGEST_STATEMENT])
+    if negations(told) != negations(said) or subject != canonical(said[:LONGEST_STATEMENT])[0]:
         return False
-    record = to_record(fact, turn, turn.created_at)
-    # One word alone stands in too many texts that don't speak of it.
-    by_words = says if len(set(tokens(said.own))) > 1 else says_it
-    if tells(record, said, by_words) or find_forgotten(said.own, [record], said.name)[0]:
+    if _marked(told) != _marked(said):
+        return False
+    if words(told) == words(said) or near_duplicate(told, said, limit) or _tells_code(told, said):
         return True
-    return told.name == said.name and near_duplicate(told.own, said.own, limit)
+    mine, theirs = find_slot(told), find_slot(said)
+    if mine and theirs and mine.same_slot(theirs):
+        return mine.value == theirs.value and mine.alone
+    # One that is made of small words alone stands in too many texts that don't speak of it.
+    heard = gone.model_copy(update={"text": told, "metadata": {}})
+    return bool(tokens(said)) and find_forgotten(said, [heard])[1] == STATED
+
+
+def _marked(text: str) -> frozenset[str]:
+    """The words by which statements of the same words differ: who else is meant, and what is a name by its capitals."""
+    return frozenset(words(text)) & _OTHERS | capitals(text)
+
+
+def _tells_code(told: str, said: str) -> bool:
+    """Whether both tell the same number or address of the same thing; what follows the value may differ."""
+    mine, theirs = (TELLS.fullmatch(canonical(text[:LONGEST_STATEMENT])[1]) for text in (told, said))
+    if mine is None or theirs is None:
+        return False
+    value, known = (each["value"] or each["told"] for each in (mine, theirs))
+    things = [words(each["thing"] or each["chinese"])[1:] for each in (mine, theirs)]
+    if JOINS_MORE.search(value) or not _CODE.fullmatch(known):
+        return False
+    return things[0] == things[1] and words(value)[: len(words(known))] == words(known)
