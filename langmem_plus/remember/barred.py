@@ -39,6 +39,7 @@ _ASIDE = re.compile(
 _PRONOUNS = """he she they him her them his hers their theirs you your yours it its"""
 _OTHERS = frozenset(_PRONOUNS.split())
 _OF_ONESELF = re.compile(r"\b(?:I|me|my|mine|we|us|our)\b|我")
+_CODED = re.compile(r"[\d@]")
 _CODE = re.compile(r"\S*[\d@]\S*(?: [\d()./-]+)*")
 _GONE = {"role": "memory", "status": "deleted"}
 
@@ -152,9 +153,16 @@ def _is_same(told: str, said: str, gone: MemoryRecord, limit: int) -> bool:
     mine, theirs = find_slot(told), find_slot(said)
     if mine and theirs and mine.same_slot(theirs):
         return mine.value == theirs.value and mine.alone
-    # One that is made of small words alone stands in too many texts that don't speak of it.
+    # Small words alone say too little; "I love my wife" isn't "My wife loves me".
+    if not tokens(said) or not (_in_order(told, said) or _CODED.search(said)):
+        return False
     heard = gone.model_copy(update={"text": told, "metadata": {}})
-    return bool(tokens(said)) and find_forgotten(said, [heard])[1] == STATED
+    return find_forgotten(said, [heard])[1] == STATED
+
+
+def _in_order(one: str, other: str) -> bool:
+    mine, theirs = tokens(one), tokens(other)
+    return [word for word in mine if word in theirs] == [word for word in theirs if word in mine]
 
 
 def _marked(text: str) -> frozenset[str]:

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from langmem_plus.controls import FORGOT, forget_steps
 from langmem_plus.prompts import ExtractedFact, ExtractedFacts
-from langmem_plus.records import FORGOTTEN, Scope
-from langmem_plus.remember.barred import is_forgotten
+from langmem_plus.records import FORGOTTEN, Fact, MemoryRecord, Scope
+from langmem_plus.remember.barred import is_forgotten, says_again
 from langmem_plus.remember.extract import extract
 from langmem_plus.remember.fact_records import ASKED_AT, make_record, retire
 from langmem_plus.remember.reconcile import carry_out_steps, decide_steps
@@ -53,6 +53,109 @@ def test_a_turn_that_waited_when_it_was_forgotten_gives_all_but_that(
     assert [text for text in ann.texts() if "4711" in text or text in left] == list(left)
     ann.say(CODE)
     assert CODE in ann.texts()
+
+
+@pytest.mark.parametrize(
+    ("gone", "said"),
+    [
+        ("I'm allergic to nuts.", "My son is allergic to nuts."),
+        ("I'm allergic to nuts.", "My son Tom is allergic to nuts and to milk."),
+        ("I live in Lyon.", "My sister lives in Lyon."),
+        ("I work at Bosch.", "My brother works at Bosch."),
+        ("I am vegan.", "My daughter is vegan."),
+        ("I hate my job.", "My wife hates her job."),
+        ("I like tea.", "My sister Eva likes tea."),
+        ("I like tea.", "My boss likes green tea a lot."),
+    ],
+)
+def test_what_was_said_of_somebody_else_is_stored_and_recalled(person: Any, gone: str, said: str) -> None:
+    """In the words of what was forgotten; it was said before, and is imported now."""
+    ann = person()
+    ann.say(gone)
+    forget(ann, gone)
+    ann.say(said, additional_kwargs={"created_at": "2023-05-01T10:00:00Z"})
+    assert ann.texts() == [said]
+    assert not [turn for turn in ann.records("user") if turn.text == said and turn.metadata.get(FORGOTTEN)]
+
+
+def test_a_turn_that_says_more_than_was_forgotten_is_not_withheld(person: Any) -> None:
+    """A request to forget would keep what says more, too."""
+    ann = person()
+    ann.say("I like tea.")
+    forget(ann, "I like tea.")
+    said = "I like tea with milk, and my daughter Ella goes to the Nygård school."
+    ann.say(said, additional_kwargs={"created_at": "2023-05-01T10:00:00Z"})
+    assert "I like tea with milk" in ann.texts()
+    assert not [turn for turn in ann.records("user") if turn.text == said and turn.metadata.get(FORGOTTEN)]
+
+
+def is_again(gone: str, said: str, owner: str = "", speaker: str = "") -> bool:
+    """Whether a fact says what was forgotten."""
+    tombstone = MemoryRecord(id="g", text=gone, user_id="u", status="deleted", metadata={"name": owner})
+    return says_again(Fact(text=said, source_id="s", ordinal=0, metadata={"name": speaker}), tombstone, 3)
+
+
+@pytest.mark.parametrize(
+    ("gone", "said", "names"),
+    [
+        (CODE, "My gate code is still 4711, by the way.", ()),
+        (CODE, "My gate code is 4711 since May.", ()),
+        (CODE, "4711 is my gate code.", ()),
+        (CODE, "The gate code of the user is 4711.", ()),
+        ("I live in Lyon.", "The user still lives in Lyon.", ()),
+        ("I live in Lyon.", "I moved to Lyon.", ()),
+        ("Ich wohne in Lyon.", "I live in Lyon.", ()),
+        ("I like tea.", "I love tea.", ()),
+        ("My email is a@b.no.", "My e-mail address is a@b.no.", ()),
+        ("My wife is called Anne.", "My wife's name is Anne.", ()),
+        ("我住在里昂。", "我现在住在里昂。", ()),
+        (CODE, "I know that Ann's gate code is 4711.", ("Ann", "Bob")),
+        (CODE, "The gate code of Ann is 4711.", ("Ann Martin", "Bob")),
+        ("I live in Lyon.", "Ann lives in Lyon.", ("Ann", "Bob")),
+    ],
+)
+def test_the_same_of_the_same_person_is_barred_in_whatever_words(gone: str, said: str, names: Sequence[str]) -> None:
+    """By the one who forgot it, or by another one who names that one."""
+    assert is_again(gone, said, *names)
+
+
+@pytest.mark.parametrize(
+    ("gone", "said", "names"),
+    [
+        (CODE, "My bike code is 4711.", ()),
+        (CODE, "My gate code is 4711 and my dog is Rex.", ()),
+        (CODE, "Ann's gate code is 4711.", ()),
+        ("I live in Lyon.", "I want to live in Lyon one day.", ()),
+        ("I live in Lyon.", "She lives in Lyon.", ()),
+        ("I'm allergic to nuts.", "The user's son is allergic to nuts.", ()),
+        ("I love my wife.", "My wife loves me.", ()),
+        ("I have 2 sons.", "I have 2 sons studying in Oslo.", ()),
+        ("I did it.", "We have been there.", ()),
+        ("I work in IT.", "I work out.", ()),
+        ("Ich wohne in Lyon.", "Meine Schwester wohnt in Lyon.", ()),
+        ("我住在里昂。", "我妹妹住在里昂。", ()),
+        ("I live in Lyon.", "I live in Lyon.", ("Ann", "Bob")),
+        ("I live in Lyon.", "Ann's sister lives in Lyon.", ("Ann", "Bob")),
+        ("I live in Lyon.", "Ann and I live in Lyon.", ("Ann", "Bob")),
+        ("I live in Lyon.", "Ann Roux lives in Lyon.", ("Ann Martin", "Bob")),
+    ],
+)
+def test_what_says_more_or_something_else_is_not_barred(gone: str, said: str, names: Sequence[str]) -> None:
+    """A new fact that is barred is lost for good."""
+    assert not is_again(gone, said, *names)
+
+
+@given(
+    kin=st.sampled_from(["son", "sister Eva", "boss", "neighbour", "ex-wife"]),
+    said=st.sampled_from(["{} allergic to nuts.", "{} 42 years old.", "{} a nurse.", "{} vegan.", "{} from Lyon."]),
+)
+def test_nothing_of_oneself_bars_the_same_of_another(kin: str, said: str) -> None:
+    """Nor the other way round."""
+    own, other = said.format("I am"), said.format(f"My {kin} is")
+    assert is_again(own, own)
+    assert is_again(other, other)
+    assert not is_again(own, other)
+    assert not is_again(other, own)
 
 
 @pytest.mark.parametrize("again", ["I don't live in Lyon any more.", "I love Lyon.", "I live in Paris now."])
