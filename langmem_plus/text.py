@@ -8,6 +8,7 @@ the single characters of such runs, so that a question of one character (茶) fi
 from __future__ import annotations
 
 import functools
+import hashlib
 import json
 import re
 import unicodedata
@@ -142,3 +143,8 @@ def said_by(name: object, text: str) -> str:
     """
     named = name.strip() if isinstance(name, str) else ""
     return f"{named}: {text}" if named and not text.startswith(f"{named}:") else text
+
+
+def fingerprint(text: str) -> str:
+    """What tells one text from another, without holding it."""
+    return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()[:16]

@@ -70,17 +70,12 @@ def without_repeats(
     if all(hit.record.role != "memory" for hit in hits):
         return list(hits), []
     turns = [hit for hit in hits if hit.record.role in TURN_ROLES]
-    by_id = {(turn.namespace, name): turn for turn in turns for name in (*turn.record.source_ids, turn.record.id)}
     totals = {place_of(hit): hit.scores["total"] for hit in hits}
     answers = answers or dict(totals)
     dropped: dict[Place, Choice] = {}
     stands_for: dict[Place, Place] = {}
     told_by: dict[Place, MemoryHit] = {}
-    families: dict[Place, dict[Place, MemoryHit]] = {}
-    for fact in hits:
-        sources = [(fact.namespace, name) for name in fact.record.source_ids] if fact.record.role == "memory" else []
-        for turn in (by_id[source] for source in sources if source in by_id):
-            families.setdefault(place_of(turn), {})[place_of(fact)] = fact
+    families = _families(hits, turns)
     for turn in turns:
         here = place_of(turn)
         facts = {place: fact for place, fact in families.get(here, {}).items() if place not in dropped}
@@ -108,11 +103,22 @@ def without_repeats(
     return with_totals([hit for hit in hits if place_of(hit) not in dropped], totals), list(dropped.values())
 
 
+def _families(hits: Sequence[MemoryHit], turns: Sequence[MemoryHit]) -> dict[Place, dict[Place, MemoryHit]]:
+    """The facts that were drawn from each turn, by their places."""
+    by_id = {(turn.namespace, name): turn for turn in turns for name in (*turn.record.source_ids, turn.record.id)}
+    families: dict[Place, dict[Place, MemoryHit]] = {}
+    for fact in hits:
+        sources = [(fact.namespace, name) for name in fact.record.source_ids] if fact.record.role == "memory" else []
+        for turn in (by_id[source] for source in sources if source in by_id):
+            families.setdefault(place_of(turn), {})[place_of(fact)] = fact
+    return families
+
+
 def _says_it(wanted: set[str], fact: MemoryHit, turn: MemoryHit, near: Mapping[Place, float]) -> bool:
     """Whether a fact says what its turn says of the question."""
     if coverage(wanted, spoken(fact.record)) >= coverage(wanted, spoken(turn.record)):
         return True
-    if drawn_from(turn.record):
+    if drawn_from(turn.record) and not fact.record.pinned:
         return False  # the words that it lacks may be of what no fact tells
     fact_near, turn_near = near.get(place_of(fact)), near.get(place_of(turn))
     return fact_near is not None and turn_near is not None and fact_near >= turn_near - NEARLY

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from langgraph.store.base import PutOp
 
 from langmem_plus.errors import ConflictError, NotFoundError
-from langmem_plus.fingerprint import simhash
 from langmem_plus.records import TURN_ROLES, Decision, Fact, MemoryRecord, format_time
 from langmem_plus.remember.archive_words import find_said, sharing
 from langmem_plus.remember.enact import find_replies
@@ -22,7 +21,6 @@ from langmem_plus.remember.review import (
     CARRIED_OUT,
     REJECTED,
     TURNED_DOWN,
-    fingerprint,
     forgets,
     note,
     review_of,
@@ -31,7 +29,7 @@ from langmem_plus.remember.review import (
     targets_of,
 )
 from langmem_plus.remember.rewrite import rewrite
-from langmem_plus.remember.simhash import near_duplicate
+from langmem_plus.remember.simhash import near_duplicate, simhash
 from langmem_plus.remember.steps import Namespace, Steps, get_records, put
 from langmem_plus.remember.tombstones import EMPTIED, as_deleted, list_returning, may_return
 from langmem_plus.remember.traces import says_it
@@ -39,6 +37,7 @@ from langmem_plus.remember.whose import Speakers
 from langmem_plus.services import Services
 from langmem_plus.shown import shown
 from langmem_plus.speakers import Voice, same_speaker
+from langmem_plus.text import fingerprint
 
 KNOWN = "its owner approved it, and it was known already"
 

@@ -14,7 +14,6 @@ from typing import Any
 from langgraph.store.base import PutOp
 from pydantic import BaseModel, Field
 
-from langmem_plus.fingerprint import digest
 from langmem_plus.records import SAYS_MORE, Decision, Fact, MemoryRecord, MemoryReport
 from langmem_plus.remember.answer import APPROVED, Answer
 from langmem_plus.remember.forgetting import withheld
@@ -27,6 +26,7 @@ from langmem_plus.remember.tombstones import may_return
 from langmem_plus.remember.traces import exchange_of
 from langmem_plus.remember.untold import says_more
 from langmem_plus.services import Services
+from langmem_plus.text import fingerprint
 
 LATE = "review"  # the note of a report that says that an answer came too late
 _TOO_LATE = "turns were worked off, edited or deleted meanwhile; nothing of them was written"
@@ -197,14 +197,14 @@ class _Writer:
         return [*ledger.puts(writing.namespace), *(put(writing.namespace, turn) for turn in turns.values())]
 
     def _worked_off(self, turn: MemoryRecord, current: Mapping[str, MemoryRecord], now: dt.datetime) -> MemoryRecord:
-        """The turn as its facts leave it, with digests of them where it tells more than they do."""
+        """The turn as its facts leave it, with fingerprints of them where it tells more than they do."""
         drawn = [(each, each.fact) for each in self.writing.decisions if each.fact and each.fact.source_id == turn.id]
-        metadata = dict(turn.metadata)
+        metadata = {name: value for name, value in turn.metadata.items() if name != SAYS_MORE}
         if drawn and says_more(turn.text, [fact.text for _, fact in drawn]):
             texts = {fact.key: fact.text for each, fact in drawn if each.event in ("ADD", "UPDATE")}
             known = [each.target for each, _ in drawn if each.event == "NONE" and each.target in current]
             texts |= {target: current[target].text for target in known if target is not None}
-            metadata[SAYS_MORE] = {id: digest(text) for id, text in texts.items()}
+            metadata[SAYS_MORE] = {id: fingerprint(text) for id, text in texts.items()}
         return turn.model_copy(update={"extracted": True, "updated_at": now, "metadata": metadata})
 
     def _apply(

@@ -5,9 +5,9 @@ from __future__ import annotations
 import datetime as dt
 from typing import Any, Protocol
 
-from langmem_plus.fingerprint import simhash
 from langmem_plus.records import NEWER_THAN, Fact, MemoryRecord, format_time, unique
 from langmem_plus.remember.likeness import holds
+from langmem_plus.remember.simhash import simhash
 from langmem_plus.speakers import Voice
 from langmem_plus.text import words
 

@@ -8,7 +8,6 @@ is written before the answer.
 
 from __future__ import annotations
 
-import hashlib
 import inspect
 import logging
 from collections.abc import Callable, Mapping, Sequence
@@ -19,6 +18,7 @@ from langmem_plus.errors import ConfigError
 from langmem_plus.records import FORGOTTEN, REVIEW, TURN_ROLES, Decision, Fact, MemoryRecord, record_id
 from langmem_plus.shown import shown
 from langmem_plus.speakers import name_of
+from langmem_plus.text import fingerprint
 
 logger = logging.getLogger(__name__)
 
@@ -181,11 +181,6 @@ def hold(record: MemoryRecord, waiting: Waiting, known: Mapping[str, MemoryRecor
     first = waiting.decisions[0]
     told = {"event": first.event, "targets": targets, "reason": first.reason, "by": first.by}
     return record.model_copy(update={"status": "pending", "metadata": {**record.metadata, REVIEW: told}})
-
-
-def fingerprint(text: str) -> str:
-    """What tells one text from another, without holding it."""
-    return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()[:16]
 
 
 def review_of(record: MemoryRecord) -> dict[str, Any] | None:

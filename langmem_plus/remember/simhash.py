@@ -1,17 +1,24 @@
-"""Near-identical texts: a fingerprint says "almost the same letters", and guards say "the same facts".
+"""Near-identical texts: a 64-bit fingerprint that says "almost the same letters", and guards that say "the same facts".
 
 Fingerprints alone aren't enough: long texts that differ in one number or in a "not" differ by no more than two bits.
 So two texts are near-duplicates only if what they name, count and deny is the same too.
+
+Source: Charikar (2002), "Similarity Estimation Techniques from Rounding Algorithms".
 """
 
 from __future__ import annotations
 
 import functools
+import hashlib
 import re
 import unicodedata
 
-from langmem_plus.fingerprint import distance, normalise, simhash
+import numpy as np
+
 from langmem_plus.text import STOP_WORDS, stem, words
+
+BITS = 64
+_GRAM = 3  # letters a feature
 
 _DENYING = """
 not no never none nothing nobody neither nor without cannot don doesn didn won wouldn can couldn shouldn isn aren wasn
@@ -37,6 +44,36 @@ _PUNCTUATION = ".,;:!?…。，、；：！？()[]{}\"'“”‘’„«»「」
 _SIGN = re.compile(r"[^\w\s'’.,:;/–—-]|(?<=\w)[.,:;/](?=\w)|(?<=\w)_|_(?=\w)")
 _WORD = re.compile(r"(?<!\w)[^\W\d_](?:[\w-]|['’](?=\w\w\w))*")
 _THOUSANDS = re.compile(r"(?<=\d)[,'’\u202f](?=\d{3}(?!\d))")
+
+
+def normalise(text: str) -> str:
+    """The text's words alone: compatibility forms, case, punctuation and white space don't count.
+
+    >>> normalise("  My wife is Anne. ")
+    'my wife is anne'
+    """
+    return " ".join(re.findall(r"\w+", unicodedata.normalize("NFKC", text).casefold()))
+
+
+@functools.lru_cache(maxsize=65_536)
+def _bits(feature: str) -> bytes:
+    return hashlib.blake2b(feature.encode("utf-8", "surrogatepass"), digest_size=BITS // 8).digest()
+
+
+def simhash(text: str) -> str:
+    """The fingerprint of the normalised text, as 16 hexadecimal digits; a text without words has none but zeros."""
+    letters = f" {normalise(text)} "
+    if not letters.strip():
+        return "0" * (BITS // 4)
+    features = [letters[i : i + _GRAM] for i in range(max(len(letters) - _GRAM + 1, 1))]
+    votes = np.unpackbits(np.frombuffer(b"".join(map(_bits, features)), dtype=np.uint8).reshape(-1, BITS // 8), axis=1)
+    ones = votes.sum(axis=0, dtype=np.int64) * 2 > len(features)
+    return bytes(np.packbits(ones)).hex()
+
+
+def distance(a: str, b: str) -> int:
+    """How many bits two fingerprints differ in, 0 to 64."""
+    return (int(a, 16) ^ int(b, 16)).bit_count()
 
 
 def numbers(text: str) -> list[str]:

@@ -11,9 +11,8 @@ from typing import Any
 from pydantic import BaseModel, TypeAdapter
 
 from langmem_plus.errors import InvalidValueError
-from langmem_plus.fingerprint import normalise
 from langmem_plus.records import MemoryRecord
-from langmem_plus.remember.simhash import near_duplicate
+from langmem_plus.remember.simhash import near_duplicate, normalise
 
 _JSON: TypeAdapter[Any] = TypeAdapter(Any)
 

@@ -121,3 +121,15 @@ def test_the_same_words_are_shown_once(hit: MakeHit) -> None:
     kept, dropped = without_copies(hits)
     assert ids(kept) == ["a", "c", "d"]
     assert [(choice.id, choice.reason) for choice in dropped] == [("b", "the same is shown: a")]
+
+
+def test_a_pinned_fact_is_not_dropped_for_more_words_of_the_question(hit: MakeHit) -> None:
+    """Where it is as near to the question as its turn; what isn't pinned gives way to the turn."""
+    turn = hit(
+        "I live in Lyon. It is hot.", {"total": 0.6}, id="turn", role="user", metadata={SAYS_MORE: {"fact": "0"}}
+    )
+    for pinned, shown in ((True, "fact"), (False, "turn")):
+        fact = hit("My home is Lyon.", {"total": 0.9}, id="fact", source_ids=["turn"], pinned=pinned)
+        near = {place_of(turn): 0.8, place_of(fact): 0.8}
+        kept, _ = without_repeats([fact, turn], query="Do I live where it is hot?", near=near)
+        assert ids(kept) == [shown]

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from langmem_plus import MemoryClient, MemoryConfig
-from langmem_plus.fingerprint import digest
 from langmem_plus.recall.whole import checked, siblings
 from langmem_plus.records import SAYS_MORE, MemoryHit, MemoryRecord
+from langmem_plus.text import fingerprint
 
 TOLD = "I live in Lyon. My wife is called Anne. The flat is in the Rue Mercière."
 QUESTION = "What is my wife called?"
@@ -53,7 +53,7 @@ def test_what_no_longer_holds_does_not_come_back_through_the_turn(tmp_path: Path
 
 def test_a_fact_that_the_search_did_not_find_is_looked_up(hit: MakeHit) -> None:
     """Where another one of its turn was found: else the turn stands for nothing."""
-    drawn = {"one": digest("I live in Lyon."), "two": digest("My wife is called Anne.")}
+    drawn = {"one": fingerprint("I live in Lyon."), "two": fingerprint("My wife is called Anne.")}
     turn = hit(TOLD, {"total": 0.5}, id="turn", role="user", metadata={SAYS_MORE: drawn})
     one, two = (
         hit("I live in Lyon.", {"total": 0.4}, id="one"),

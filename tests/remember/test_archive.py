@@ -20,13 +20,14 @@ from langmem_plus.remember.archive import Archiving, aarchive, archive, archive_
 from langmem_plus.remember.extract import extract
 from langmem_plus.remember.gist import UNREAD
 from langmem_plus.remember.retain import retain
-from langmem_plus.remember.review import WAITS, fingerprint
+from langmem_plus.remember.review import WAITS
 from langmem_plus.remember.steps import Exchange, run_steps
 from langmem_plus.remember.summarize import Work, summarize
 from langmem_plus.remember.tombstones import COMPRESSED
 from langmem_plus.remember.undelete import restore_steps
 from langmem_plus.services import Services
 from langmem_plus.testing import ScriptedChatModel
+from langmem_plus.text import fingerprint
 
 NOW = dt.datetime(2026, 5, 1, 12, tzinfo=dt.UTC)
 SCOPE = Scope("ann", thread_id="t")

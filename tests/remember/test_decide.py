@@ -6,7 +6,6 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from langmem_plus.fingerprint import simhash
 from langmem_plus.prompts import Change, Changes, fact_label
 from langmem_plus.records import NEWER_THAN, Decision, Fact, MemoryRecord
 from langmem_plus.remember.decide import (
@@ -19,6 +18,7 @@ from langmem_plus.remember.decide import (
 )
 from langmem_plus.remember.draft import Proposal, Proposed, decide_by_proposal
 from langmem_plus.remember.fact_records import retire, strengthen, to_record
+from langmem_plus.remember.simhash import simhash
 
 NOW = dt.datetime(2024, 5, 1, tzinfo=dt.UTC)
 

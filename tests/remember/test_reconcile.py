@@ -7,11 +7,11 @@ import pytest
 from langgraph.store.base import PutOp
 from langgraph.store.memory import InMemoryStore
 
-from langmem_plus.fingerprint import simhash
 from langmem_plus.prompts import Change, Changes, ExtractedFact, ExtractedFacts
 from langmem_plus.records import MemoryRecord, Scope
 from langmem_plus.remember.extract import aextract, extract
 from langmem_plus.remember.reconcile import areconcile, reconcile, reconcile_node
+from langmem_plus.remember.simhash import simhash
 from langmem_plus.remember.steps import put
 from langmem_plus.services import Services
 

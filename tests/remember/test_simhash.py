@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from langmem_plus.fingerprint import distance, normalise, simhash
-from langmem_plus.remember.simhash import names, near_duplicate, numbers
+from langmem_plus.remember.simhash import distance, names, near_duplicate, normalise, numbers, simhash
 
 LIMIT = 3
 LONG = (

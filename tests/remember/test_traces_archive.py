@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from langmem_plus.config import MemoryConfig
 from langmem_plus.records import MemoryRecord
 from langmem_plus.remember.gist import LASTING, Gist, lasting, marks_of, read_gist
-from langmem_plus.remember.review import fingerprint, targets_of
+from langmem_plus.remember.review import targets_of
 from langmem_plus.remember.traces import Traces
+from langmem_plus.text import fingerprint
 
 NOW = dt.datetime(2026, 5, 1, tzinfo=dt.UTC)
 

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from langmem_plus import MemoryClient, MemoryConfig
-from langmem_plus.fingerprint import digest
 from langmem_plus.records import SAYS_MORE
 from langmem_plus.remember.untold import says_more
+from langmem_plus.text import fingerprint
 
 STATEMENTS = ["I live in Lyon.", "The flat is in the Rue Mercière.", "Parsley is fine.", "She plays the viola."]
 NOTHING = ["Hi!", "Thanks a lot!", "Where is the pool?", "Ok.", "Wie geht es dir?", "Forget my old address."]
@@ -61,7 +61,7 @@ def test_the_other_half_of_a_message_is_told(tmp_path: Path, text: str, question
         client.add(said, user_id="ann", thread_id="t")
         (turn,) = client.list(user_id="ann", role="user")
         facts = client.list(user_id="ann", role="memory")
-        assert turn.metadata[SAYS_MORE] == {fact.id: digest(fact.text) for fact in facts}
+        assert turn.metadata[SAYS_MORE] == {fact.id: fingerprint(fact.text) for fact in facts}
         assert answer in client.explain(question, user_id="ann").context
         assert any(answer in hit.text for hit in client.search(question, user_id="ann"))
 
