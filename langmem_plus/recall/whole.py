@@ -1,4 +1,4 @@
-"""Turns that tell more than the facts drawn from them: each carries the fingerprints of these facts, by their ids. It is
+"""Turns that tell more than the facts drawn from them: each carries these facts' fingerprints, by their ids. It is
 shown in their place only as long as every one of them holds as it was drawn; else what somebody replaced, corrected or
 took out of one of them would come back through the turn.
 """
