@@ -16,6 +16,7 @@ from langgraph.store.base import BaseStore, PutOp
 
 from langmem_plus.config import MemoryConfig
 from langmem_plus.evals.scale import HASH_DIMENSIONS, HashEmbeddings, ScaleMemory
+from langmem_plus.providers.onnx_runtime import no_telemetry
 from langmem_plus.store import MarkdownStore
 from langmem_plus.text import tokens
 
@@ -93,6 +94,7 @@ class ChromaRival:
     """Plain chromadb: one collection, the user in the metadata."""
 
     def __init__(self, folder: Path, embeddings: HashEmbeddings) -> None:
+        no_telemetry()
         import chromadb
         from chromadb.config import Settings
 
