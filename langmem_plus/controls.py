@@ -23,7 +23,6 @@ from langmem_plus.remember.archive_words import find_said, sharing, telling_turn
 from langmem_plus.remember.beside import bare, is_beside, is_of
 from langmem_plus.remember.fact_records import retire
 from langmem_plus.remember.find import find, find_key, not_found
-from langmem_plus.remember.forgetting import says, withheld
 from langmem_plus.remember.gist import without_statement
 from langmem_plus.remember.points import read_points, write_points
 from langmem_plus.remember.removing import erase_chosen
@@ -33,6 +32,7 @@ from langmem_plus.remember.tombstones import CLEARED, EMPTIED, as_deleted, is_se
 from langmem_plus.remember.traces import Traces, says_it
 from langmem_plus.remember.undelete import witnesses_of
 from langmem_plus.remember.whose import Speakers
+from langmem_plus.remember.witnesses import says, withheld
 from langmem_plus.services import Services
 from langmem_plus.shown import shown
 from langmem_plus.speakers import Voice

@@ -10,13 +10,13 @@ from langgraph.store.base import PutOp
 from langmem_plus.records import Decision, MemoryRecord, Scope
 from langmem_plus.remember.archive_words import find_said, sharing
 from langmem_plus.remember.fact_records import retire
-from langmem_plus.remember.forgetting import says
 from langmem_plus.remember.gist import without_statement
 from langmem_plus.remember.points import amend, read_points, write_points
 from langmem_plus.remember.rewrite import rewrite
 from langmem_plus.remember.steps import Steps, put
 from langmem_plus.remember.tombstones import EMPTIED, as_deleted, list_returning, may_return
 from langmem_plus.remember.whose import Speakers
+from langmem_plus.remember.witnesses import says
 from langmem_plus.services import Services
 from langmem_plus.speakers import Voice
 

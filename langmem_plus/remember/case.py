@@ -12,7 +12,6 @@ from langmem_plus.records import TURN_ROLES, Decision, Fact, MemoryRecord, forma
 from langmem_plus.remember.archive_words import find_said, sharing
 from langmem_plus.remember.enact import find_replies
 from langmem_plus.remember.fact_records import retire, strengthen
-from langmem_plus.remember.forgetting import find_witnesses, withheld
 from langmem_plus.remember.gist import without_statement
 from langmem_plus.remember.neighbours import find_neighbours
 from langmem_plus.remember.points import amend, read_points, write_points
@@ -34,6 +33,7 @@ from langmem_plus.remember.steps import Namespace, Steps, get_records, put
 from langmem_plus.remember.tombstones import EMPTIED, as_deleted, list_returning, may_return
 from langmem_plus.remember.traces import says_it
 from langmem_plus.remember.whose import Speakers
+from langmem_plus.remember.witnesses import find_witnesses, withheld
 from langmem_plus.services import Services
 from langmem_plus.shown import shown
 from langmem_plus.speakers import Voice, same_speaker

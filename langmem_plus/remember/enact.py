@@ -16,7 +16,6 @@ from pydantic import BaseModel, Field
 
 from langmem_plus.records import SAYS_MORE, Decision, Fact, MemoryRecord, MemoryReport
 from langmem_plus.remember.answer import APPROVED, Answer
-from langmem_plus.remember.forgetting import withheld
 from langmem_plus.remember.ledger import Ledger
 from langmem_plus.remember.review import REJECTED, WAITS, Policy, Waiting, find_held, group, note
 from langmem_plus.remember.rewrite import rewrite
@@ -25,6 +24,7 @@ from langmem_plus.remember.steps import Namespace, Steps, get_records, list_reco
 from langmem_plus.remember.tombstones import may_return
 from langmem_plus.remember.traces import exchange_of
 from langmem_plus.remember.untold import says_more
+from langmem_plus.remember.witnesses import withheld
 from langmem_plus.services import Services
 from langmem_plus.text import fingerprint
 

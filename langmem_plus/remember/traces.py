@@ -21,13 +21,13 @@ from langmem_plus.records import FORGOTTEN, REVIEW, TURN_ROLES, MemoryRecord
 from langmem_plus.remember.archive_words import own_words, without_name
 from langmem_plus.remember.beside import bare, has_room
 from langmem_plus.remember.facts import in_order
-from langmem_plus.remember.forgetting import restates, tells
 from langmem_plus.remember.found import without_proposals
 from langmem_plus.remember.gist import LASTING, UNREAD, marks_of, parts_left, read_gist, tags_of, unmarked, without
 from langmem_plus.remember.points import extract_points, read_points, write_points
 from langmem_plus.remember.review import review_of, targets_of
 from langmem_plus.remember.sentences import sentences
 from langmem_plus.remember.whose import Speakers
+from langmem_plus.remember.witnesses import restates, tells
 from langmem_plus.speakers import Voice, name_of, shown_name
 from langmem_plus.text import tokens, words
 

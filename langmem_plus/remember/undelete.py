@@ -13,7 +13,6 @@ from langmem_plus.labels import read_id
 from langmem_plus.records import FORGOTTEN, REVIEW, TURN_ROLES, Decision, MemoryRecord, Scope, unique
 from langmem_plus.remember.fact_records import ASKED_AT
 from langmem_plus.remember.find import find
-from langmem_plus.remember.forgetting import find_witnesses, says, tells
 from langmem_plus.remember.retold import find_archives, retold
 from langmem_plus.remember.review import CARRIED_OUT, WAITS, note, review_of
 from langmem_plus.remember.rewrite import rewrite
@@ -22,6 +21,7 @@ from langmem_plus.remember.simhash import near_duplicate
 from langmem_plus.remember.steps import Batch, Namespace, Steps, get_records, list_records, put
 from langmem_plus.remember.tombstones import CLEARED, EMPTIED, is_set_aside, list_returning
 from langmem_plus.remember.traces import exchange_of
+from langmem_plus.remember.witnesses import find_witnesses, says, tells
 from langmem_plus.services import Services
 from langmem_plus.shown import shown
 from langmem_plus.speakers import Voice, by_speaker

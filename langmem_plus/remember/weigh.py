@@ -29,7 +29,7 @@ from langmem_plus.remember.decide import (
 from langmem_plus.remember.draft import Draft, Proposal, decide_by_proposal
 from langmem_plus.remember.enact import Decided, Writing, find_replies
 from langmem_plus.remember.fact_records import to_record
-from langmem_plus.remember.forgetting import find_forgotten, find_witnesses
+from langmem_plus.remember.forgetting import find_forgotten
 from langmem_plus.remember.ledger import Ledger, nearest
 from langmem_plus.remember.neighbours import KNOWN, alive, find_neighbours, neighbour_count
 from langmem_plus.remember.review import forgets
@@ -38,6 +38,7 @@ from langmem_plus.remember.settle import waits
 from langmem_plus.remember.statements import asks_not_to_keep
 from langmem_plus.remember.steps import Ask, Namespace, Steps, get_records, list_records
 from langmem_plus.remember.undone import tell_undone
+from langmem_plus.remember.witnesses import find_witnesses
 from langmem_plus.services import Services
 from langmem_plus.speakers import Voice, by_speaker, name_of
 

@@ -12,9 +12,9 @@ from langgraph.store.memory import InMemoryStore
 
 from langmem_plus import MemoryClient, MemoryConfig
 from langmem_plus.records import MemoryRecord
-from langmem_plus.remember.forgetting import says
 from langmem_plus.remember.traces import says_it
 from langmem_plus.remember.whose import Speakers
+from langmem_plus.remember.witnesses import says
 from langmem_plus.speakers import Voice, key_of
 
 HOMES = [
