@@ -13,7 +13,15 @@ from typing import TypeVar
 import numpy as np
 
 from langmem_plus.recall.candidates import Candidates, Floats
-from langmem_plus.recall.readings import Reading, asks_assistant, asks_number, asks_past, asks_time, read
+from langmem_plus.recall.readings import (
+    Reading,
+    asks_assistant,
+    asks_name,
+    asks_number,
+    asks_past,
+    asks_time,
+    read,
+)
 from langmem_plus.recall.times import date_match, named_dates, period_match, periods
 from langmem_plus.speakers import key_of
 from langmem_plus.text import words
@@ -25,7 +33,7 @@ _has_number, _has_time, _first_person, _past, _tells = map(
 
 
 def by_cues(question: str, candidates: Candidates, asked_on: dt.date, asker: str = "") -> dict[str, Floats]:
-    """spk, role, date, win, x_num, x_date, x_past, firstp and tells."""
+    """spk, role, date, win, x_num, x_date, x_name, x_past, firstp and tells."""
     named, spans = named_dates(question), periods(question, asked_on)
     texts = candidates.texts
     others = any(not name and not reply for name, reply in zip(candidates.names, candidates.replies, strict=True))
@@ -43,10 +51,22 @@ def by_cues(question: str, candidates: Candidates, asked_on: dt.date, asker: str
         "win": days(spans, period_match),
         "x_num": each(asks_number(question), _has_number),
         "x_date": each(asks_time(question), _has_time),
+        "x_name": by_name(question, candidates) if asks_name(question) else np.zeros(len(texts)),
         "x_past": each(asks_past(question), _past),
         "firstp": each(True, _first_person),
         "tells": np.array([*map(_tells, texts)], np.float64),
     }
+
+
+def by_name(question: str, candidates: Candidates) -> Floats:
+    """1 for what holds a name that answers: none of the question's own, and not that of another speaker, who is spoken
+    to ("Thanks, Ann!").
+    """
+    asked = frozenset(words(question))
+    names = {name: frozenset(words(name)) for name in set(candidates.names)}
+    known = {name: asked.union(*(said for other, said in names.items() if other != name)) for name in names}
+    told = zip(candidates.texts, candidates.names, strict=True)
+    return np.array([not text.names <= known[name] for text, name in told], np.float64)
 
 
 def by_speaker(question: str, names: Sequence[str], asker: str = "", *, others: bool = False) -> Floats:

@@ -7,7 +7,8 @@ all of a conversation would, since what answers together is found together.
 ====== =================================================================================================================
 msb    late interaction over token bits: the best cosine of each of q's tokens among d's, averaged by the tokens'
        rarity. The turn before counts too where another speaker said it: `ASKED_SHARE` of its cosines where it asks,
-       `SAID_SHARE` where it doesn't, for an answer ("Rex") lives from its question ("what is your dog called?")
+       `SAID_SHARE` where it doesn't, for an answer ("Rex") lives from its question ("what is your dog called?"). So
+       does what another speaker replied, by `REPLIED_SHARE` of what it adds: it says once more what the turn was about
 msS    the same over d's session
 smax   cosine of the best sentence, from its bits
 dT     cosine of T
@@ -22,6 +23,7 @@ date   q names a day or a month, and d was said then
 win    q names a span that counts from today ("last week"), and d was said then
 x_num  q asks for a number, and d holds one
 x_date q asks for a time, and d holds one
+x_name q asks for a person, a place or a title, and d holds a name that q doesn't
 x_past q asks for what was, and d tells of the past
 firstp d speaks in the first person
 tells  the share of d that isn't a question: what was only asked answers nothing
@@ -43,7 +45,7 @@ from langmem_plus.recall.cue_features import by_cues
 from langmem_plus.recall.readings import read as read_text
 
 # Source: tuned over LoCoMo's and LongMemEval's development conversations, as all that follows.
-ASKED_SHARE, SAID_SHARE = 1.0, 0.75
+ASKED_SHARE, SAID_SHARE, REPLIED_SHARE = 1.0, 0.75, 0.5
 # A token that is found everywhere in the candidates says little, however rare it is elsewhere (the speakers' names):
 # its rarity is bounded by 1 for one that each candidate holds to 1 + `LOCAL_RARITY` for one that a single one holds.
 LOCAL_RARITY = 4.2
@@ -167,18 +169,18 @@ def _sums(values: Floats, groups: Ints) -> Floats:
     return sums
 
 
-def _of_another(candidates: Candidates) -> npt.NDArray[np.bool_]:
-    """Whether another speaker said the turn before."""
+def _of_another(candidates: Candidates, places: Ints) -> npt.NDArray[np.bool_]:
+    """Whether another speaker said what stands at each candidate's place of these."""
     who = [(name, bool(reply)) for name, reply in zip(candidates.names, candidates.replies, strict=True)]
     end = len(who)
-    others = [place < end and who[place] != who[here] for here, place in enumerate(candidates.before.tolist())]
+    others = [place < end and who[place] != who[here] for here, place in enumerate(places.tolist())]
     return np.array(others, bool)
 
 
 def _answers(candidates: Candidates) -> Floats:
     """1 for what was said after another speaker's question."""
     asking = np.array([*(text.asks for text in candidates.texts), False], bool)
-    found: Floats = (_of_another(candidates) & asking[candidates.before]).astype(np.float64)
+    found: Floats = (_of_another(candidates, candidates.before) & asking[candidates.before]).astype(np.float64)
     return found
 
 
@@ -230,7 +232,7 @@ def by_bits(compared: Compared, candidates: Candidates) -> dict[str, Floats]:
     sessions = np.zeros((int(candidates.sessions.max(initial=-1)) + 1, cosines.shape[1]))
     np.maximum.at(sessions, candidates.sessions, cosines)
     return {
-        "msb": scale(in_context(cosines, candidates) @ weights),
+        "msb": scale(with_replies(in_context(cosines, candidates), cosines, candidates) @ weights),
         "msS": scale((sessions @ weights)[candidates.sessions]),
         "smax": scale(compared.sentences),
     }
@@ -238,10 +240,18 @@ def by_bits(compared: Compared, candidates: Candidates) -> dict[str, Floats]:
 
 def in_context(cosines: Floats, candidates: Candidates) -> Floats:
     """The tokens' cosines where what another speaker said before counts, too, shape (candidates, tokens)."""
-    another, answers = _of_another(candidates), _answers(candidates)
+    another, answers = _of_another(candidates, candidates.before), _answers(candidates)
     share = np.where(answers > 0, ASKED_SHARE, np.where(another, SAID_SHARE, 0.0))
     found: Floats = np.maximum(cosines, share[:, None] * _at(cosines, candidates.before))
     return found
+
+
+def with_replies(found: Floats, cosines: Floats, candidates: Candidates) -> Floats:
+    """What was `found`, and a share of what another speaker's reply adds to it, shape (candidates, tokens)."""
+    another = _of_another(candidates, candidates.after)
+    added = np.maximum(_at(cosines, candidates.after) - found, 0.0)
+    told: Floats = found + np.where(another, REPLIED_SHARE, 0.0)[:, None] * added
+    return told
 
 
 def token_weights(asked: AskedTokens, cosines: Floats) -> Floats:

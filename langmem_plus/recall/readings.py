@@ -1,5 +1,5 @@
-"""What a text holds that a question may ask for, read once a text: its words, and whether it has a number, a time, a
-question, tells of the past, or speaks in the first person. In English, German, French, Spanish and, where it is
+"""What a text holds that a question may ask for, read once a text: its words and names, and whether it has a number, a
+time, a question, tells of the past, or speaks in the first person. In English, German, French, Spanish and, where it is
 a word, Chinese.
 """
 
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from langmem_plus.recall.times import MONTHS
 from langmem_plus.small_talk import is_question
-from langmem_plus.text import SENTENCE, tokens_of, words
+from langmem_plus.text import SENTENCE, STOP_WORDS, tokens_of, words
 
 _KEPT = 50_000
 _MARKS = ("?", "？", "؟", "⁇")
@@ -146,6 +146,25 @@ _ASKS_TIME = re.compile(
     r"|\bcu[aá]ndo\b|\bqué\s+(?:día|fecha|mes|año)\b|什么时候|何时|哪[天年月]|多久",
     re.IGNORECASE,
 )
+# Whoever asks for a person, a place or a title is answered by a name. "Which came first?" asks for an order.
+_NAMED = (
+    "city|cities|country|countries|states?|towns?|places?|location|restaurants?|schools?|college|university|company"
+    "|companies|stores?|shops?|museum|books?|movies?|films?|songs?|albums?|games?|series|novels?|bands?|artists?"
+    "|musicians?|authors?|podcasts?|brands?|teams?|pets?|shows?"
+)
+_ASKS_NAME = re.compile(
+    rf"\b(?:where|who|whose|whom|names?|called|named)\b|\bwhich\b(?!.*\b(?:first|last|earlier|later)\b)"
+    rf"|\bwhat\s(?:\w+\s)?(?:{_NAMED})\b"
+    r"|\b(?:wo|wohin|woher|wer|wen|wem|wessen|welche[mnrs]?|hei(?:ß|ss)(?:t|en)|genannt)\b|\w*name[ns]?\b"
+    r"|\boù\b|(?:^|\b(?:à|avec|chez|de|pour|par)\s)qui\b|\bquel(?:le)?s?\b|\bs['’]appelle|\bnoms?\b"
+    r"|\b(?:a?dónde|quién(?:es)?|cuál(?:es)?|nombres?)\b|\bse\s+llama|谁|哪[里儿个家本部位些座]|叫什么|名字",
+    re.IGNORECASE,
+)
+# A word with a capital within a sentence, and what stands in quotation marks. In German each noun counts; there all
+# texts have some, and none is preferred.
+_NAME = re.compile(r"(?<=[^\W\d_])[,;:]?\s{1,3}['(]?([^\W\d_a-zß-ÿ]\w+)|[\"“„«]\s?([^\W\d_a-zß-ÿ]\w*)|《(\w+)")
+_WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday"
+_NO_NAMES = frozenset({*MONTHS, *_WEEKDAYS.split(), *STOP_WORDS})
 # What would be, or may be: nobody said so, it follows from what was said. "Would you …?" asks for a favour.
 _ASKS_LIKELY = re.compile(
     r"\b(?:would|might|likely|probably)\b(?!\s+you\b)"
@@ -170,6 +189,7 @@ class Reading:
     """A text's search tokens with their counts, its pairs of neighbouring tokens, and what it holds.
 
     Attributes:
+        names: what is written like a name in it, small.
         own: whether who says it speaks of oneself, and not of "us".
         tells: the share of it that isn't a question, in [0, 1].
     """
@@ -177,6 +197,7 @@ class Reading:
     words: Mapping[str, int]
     length: int
     pairs: frozenset[tuple[str, str]]
+    names: frozenset[str]
     has_number: bool
     has_time: bool
     first_person: bool
@@ -196,6 +217,7 @@ def read(text: str) -> Reading:
         words=Counter(found),
         length=len(found),
         pairs=frozenset(itertools.pairwise(found)),
+        names=_names_in(text),
         has_number=_NUMBER.by(text, said),
         has_time=_TIME.by(text, said),
         first_person=_FIRST_PERSON.by(text, said),
@@ -204,6 +226,10 @@ def read(text: str) -> Reading:
         past=_PAST.by(text, said) or _past_in_spanish(text, said),
         tells=_told(text) if asks else 1.0,
     )
+
+
+def _names_in(text: str) -> frozenset[str]:
+    return frozenset(name.lower() for found in _NAME.findall(text) for name in found if name) - _NO_NAMES
 
 
 def _past_in_spanish(text: str, said: Collection[str]) -> bool:
@@ -247,6 +273,13 @@ def asks_number(question: str) -> bool:
 def asks_time(question: str) -> bool:
     """Whether a date would answer: "when", "wann", "quand", "cuándo", "什么时候"."""
     return bool(_ASKS_TIME.search(question))
+
+
+def asks_name(question: str) -> bool:
+    """Whether a name would answer: "who", "where", "what book", "welcher", "où", "quién", "哪里"; "which year" and "how
+    many who …" ask for something else.
+    """
+    return bool(_ASKS_NAME.search(question)) and not asks_time(question) and not asks_number(question)
 
 
 def asks_past(question: str) -> bool:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 # What speaks for a candidate whatever is asked; alone, it says nothing.
 PRIORS = frozenset({"firstp", "tells"})
-CUES = {"x_num": 0.85, "x_date": 1.0, "x_past": 0.75, "firstp": 0.4, "tells": 1.3, "role": 1.5}
+CUES = {"x_num": 0.85, "x_date": 1.0, "x_name": 1.2, "x_past": 0.75, "firstp": 0.4, "tells": 1.3, "role": 1.5}
 
 
 @dataclass(frozen=True)

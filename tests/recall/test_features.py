@@ -13,7 +13,7 @@ from langmem_plus.providers.token_bits import AskedTokens, TextBits, similaritie
 from langmem_plus.recall.built_in import weigh
 from langmem_plus.recall.candidates import Candidates
 from langmem_plus.recall.cue_features import by_speaker
-from langmem_plus.recall.features import bm25, compare, features, scale, token_weights
+from langmem_plus.recall.features import REPLIED_SHARE, bm25, compare, features, scale, token_weights, with_replies
 from langmem_plus.recall.readings import read
 
 DAY = dt.date(2026, 3, 4)
@@ -174,6 +174,24 @@ def test_what_tells_of_the_past_answers_what_was() -> None:
     texts = ["I painted the wall", "I will paint the wall"]
     assert features("What did I paint?", candidates(texts), DAY)["x_past"].tolist() == [1, 0]
     assert features("What will I paint?", candidates(texts), DAY)["x_past"].tolist() == [0, 0]
+
+
+def test_a_name_answers_who_and_where() -> None:
+    """One that the question doesn't hold; whoever is spoken to is no answer, one's own name is."""
+    texts = ["I moved to Lyon", "I moved again", "Thanks, Bob!", "I am Ann, hello"]
+    both = candidates(texts, names=["Ann", "Ann", "Ann", "Ann"])
+    assert features("Where did I move?", both, DAY)["x_name"].tolist() == [1, 0, 1, 1]
+    assert features("When did I move?", both, DAY)["x_name"].tolist() == [0, 0, 0, 0]
+    assert features("Who lives in Lyon?", both, DAY)["x_name"].tolist() == [0, 0, 1, 1]
+    talking = candidates([*texts, "Yes"], names=["Ann", "Ann", "Ann", "Ann", "Bob"])
+    assert features("Where did I move?", talking, DAY)["x_name"].tolist() == [1, 0, 0, 1, 0]
+
+
+def test_a_reply_says_what_a_turn_was_about() -> None:
+    """A share of what another speaker's reply adds counts; what one says next oneself, doesn't."""
+    cosines = np.array([[0.2, 0.6], [0.8, 0.4], [0.9, 0.9]])
+    told = with_replies(cosines, cosines, candidates(["a", "b", "c"], names=["Ann", "Bob", "Bob"]))
+    assert np.allclose(told, [[0.2 + REPLIED_SHARE * 0.6, 0.6], [0.8, 0.4], [0.9, 0.9]])
 
 
 def test_priors_alone_say_nothing() -> None:

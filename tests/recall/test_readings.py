@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from langmem_plus.recall.readings import asks_assistant, asks_number, asks_past, asks_time, read
+from langmem_plus.recall.readings import asks_assistant, asks_name, asks_number, asks_past, asks_time, read
 
 
 @pytest.mark.parametrize(
@@ -34,6 +34,54 @@ def test_questions_for_a_time(question: str) -> None:
     """In each language."""
     assert asks_time(question)
     assert not asks_time("Who is it? Wer? Qui? 谁")
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Where did I go?",
+        "Who is my dentist?",
+        "Which book is it?",
+        "What favourite book has she?",
+        "Wie heißt mein Hund?",
+        "Wo wohne ich?",
+        "Mein Benutzername?",
+        "Où est-ce que j'habite ?",
+        "Avec qui ?",
+        "¿Quién es?",
+        "¿Dónde?",
+        "住在哪里",
+    ],
+)
+def test_questions_for_a_name(question: str) -> None:
+    """In each language; not for a date, a number or an order."""
+    assert asks_name(question)
+    assert not asks_name("What did she do?")
+
+
+@pytest.mark.parametrize(
+    "question", ["Which year was it?", "How many people who ride?", "Which came first?", "Welches Jahr?", "Quel âge ?"]
+)
+def test_what_a_name_does_not_answer(question: str) -> None:
+    """Although "which" and "who" are asked."""
+    assert not asks_name(question)
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("I moved to Lyon, with Anna. Then home.", {"lyon", "anna"}),
+        ('We read "Becoming" and "the hat".', {"becoming"}),
+        ("Thanks, Émile! It's fine, I'm OK", {"émile", "ok"}),
+        ("He said: Paris is nice, It rains", {"paris"}),
+        ("我读了《红楼梦》", {"红楼梦"}),
+        ("On Monday in July I slept", set()),
+        ("Nothing here", set()),
+    ],
+)
+def test_names_in_a_text(text: str, names: set[str]) -> None:
+    """What has a capital within a sentence or stands in quotation marks, but for weekdays, months and small words."""
+    assert read(text).names == names
 
 
 @pytest.mark.parametrize(
