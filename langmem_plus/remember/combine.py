@@ -24,6 +24,7 @@ from langmem_plus.prompts import (
 )
 from langmem_plus.providers.too_long import is_too_long
 from langmem_plus.records import Fact, MemoryRecord, Scope
+from langmem_plus.remember.decide import is_request
 from langmem_plus.remember.draft import Draft, Proposal, Proposed, SummaryDraft
 from langmem_plus.remember.facts import (
     Drawn,
@@ -34,6 +35,7 @@ from langmem_plus.remember.facts import (
     is_supported,
     make_fact,
     requests_of,
+    with_requests,
 )
 from langmem_plus.remember.forgetting import concerns
 from langmem_plus.remember.neighbours import find_neighbours
@@ -206,15 +208,14 @@ class _Reading:
         return asks
 
     def finish(self) -> tuple[Drawn, Proposal]:
-        """The facts, the requests to forget after them, and what is proposed for both."""
-        requests = requests_of(self.turn, len(self.drawn.facts))
-        open_requests = list(requests)
+        """The facts and the requests to forget, in the order of the sentences, and what is proposed for both."""
+        self.drawn.facts = with_requests(self.turn, self.drawn.facts)
+        open_requests = [fact for fact in self.drawn.facts if is_request(fact)]
         for item in self.deletions:
             request = self._meant(item, open_requests)
             if request is not None:
                 open_requests.remove(request)
             self.changes.append(Proposed("DELETE", request.key if request else None, item.id))
-        self.drawn.facts += requests
         return self.drawn, Proposal(self.shown, self.changes)
 
     def _meant(self, item: PlacedFact, requests: Sequence[Fact]) -> Fact | None:

@@ -11,7 +11,7 @@ from langmem_plus.prompts import ExtractedFact, ExtractedFacts, FactKind, render
 from langmem_plus.providers.too_long import is_too_long
 from langmem_plus.records import Fact, MemoryRecord
 from langmem_plus.remember.decide import FORGET
-from langmem_plus.remember.sentences import own_words
+from langmem_plus.remember.sentences import own_words, sentences
 from langmem_plus.remember.statements import find_statements, forget_requests
 from langmem_plus.remember.steps import Ask, Steps
 from langmem_plus.remember.support import entities, find_tags, importance, support
@@ -49,7 +49,7 @@ def facts_by_rules(turn: MemoryRecord, config: MemoryConfig) -> list[Fact]:
         make_fact(turn, place, statement.text, statement.kind, asked=statement.asked)
         for place, statement in enumerate(find_statements(turn.text, config.max_facts))
     ]
-    return [*found, *requests_of(turn, len(found))]
+    return with_requests(turn, found)
 
 
 def facts_by_answer(turn: MemoryRecord, answer: ExtractedFacts, config: MemoryConfig) -> tuple[list[Fact], list[str]]:
@@ -67,7 +67,7 @@ def facts_by_answer(turn: MemoryRecord, answer: ExtractedFacts, config: MemoryCo
             dropped.append(text)
         elif len(found) < config.max_facts:
             found.append(fact_of(turn, len(found), text, item, config))
-    return [*found, *requests_of(turn, len(found))], dropped
+    return with_requests(turn, found), dropped
 
 
 def is_supported(turn: MemoryRecord, text: str, config: MemoryConfig) -> bool:
@@ -91,6 +91,27 @@ def requests_of(turn: MemoryRecord, start: int) -> list[Fact]:
         make_fact(turn, place, text, "fact", tags=[]).model_copy(update={"metadata": {FORGET: text, **named(turn)}})
         for place, text in enumerate(forget_requests(turn.text), start)
     ]
+
+
+def with_requests(turn: MemoryRecord, facts: list[Fact]) -> list[Fact]:
+    """The turn's facts and its requests to forget, in the order of its sentences: a request means what was said before
+    it. Their numbers are in the order in which they were found.
+    """
+    requests = requests_of(turn, len(facts))
+    if not requests:
+        return facts
+    parts = sentences(turn.text)
+    asked = [place for place, part in enumerate(parts) for _ in forget_requests(part)]
+    last = len(parts)
+    found = [(asked[place] if place < len(asked) else last, 0, each) for place, each in enumerate(requests)]
+    found += [(_place_of(Voice.of(fact).own, parts), 1, fact) for fact in facts]
+    return [each for _, _, each in sorted(found, key=lambda item: item[:2])]
+
+
+def _place_of(text: str, parts: Sequence[str]) -> int:
+    """The last of the sentences that hold most of a statement."""
+    rates = [0.0 if forget_requests(part) else 1.0 if text in part else support(text, part) for part in parts]
+    return max(range(len(parts)), key=lambda place: (rates[place], place), default=0)
 
 
 def make_fact(

@@ -76,6 +76,9 @@ _CALLED_IN_CHINESE = {
     "age": ("年龄",),
     "birthday": ("生日",),
 }
+_CHINESE_NAMES = frozenset(name for names in _CALLED_IN_CHINESE.values() for name in names)
+_ALL_CALLED = frozenset(stem(name) for names in _CALLED.values() for name in names)
+_MOST_NAMING, _MOST_NAMING_IN_CHINESE = 3, 8  # words, or characters, of a name of a datum: "wife's phone number"
 _YEARS = frozenset("years year old jahre alt ans años".split())  # noqa: SIM905 - as a list reads
 _WORDLESS = {"name", "number"}  # "my wife" names the slot "wife name", "my phone" the slot "phone number"
 
@@ -99,8 +102,7 @@ def find_forgotten(request: str, known: Sequence[MemoryRecord], speaker: str = "
 
 
 def _find_forgotten(request: str, known: Sequence[MemoryRecord]) -> tuple[list[MemoryRecord], str]:
-    for aside, plain in _ASIDES:
-        request = aside.sub(plain, request)
+    request = _plain(request)
     stated = [record for record in known if _says_the_same(request, record.text)]
     if stated:
         return stated, STATED
@@ -117,6 +119,24 @@ def _find_forgotten(request: str, known: Sequence[MemoryRecord]) -> tuple[list[M
     if len(meant) > 1:
         return [], f"{len(meant)} memories could be meant"
     return [], f"{holding[0].text!r} says more than that" if holding else "nothing known is meant"
+
+
+def _plain(request: str) -> str:
+    for aside, plain in _ASIDES:
+        request = aside.sub(plain, request)
+    return request
+
+
+def is_name(request: str) -> bool:
+    """Whether a request names a datum, or an attribute, and tells nothing of it: "my phone number", "where I live"."""
+    name = canonical(_plain(request))[1]
+    datum = find_datum(name)
+    is_datum = (datum is not None and not datum.value) or bool(_SECRET.search(name))
+    owned = CHINESE_OWNER.sub("", name)
+    if owned != name:
+        return len(owned) <= _MOST_NAMING_IN_CHINESE and (is_datum or owned in _CHINESE_NAMES)
+    said = _thing(name)
+    return 0 < len(said) <= _MOST_NAMING and (is_datum or said[-1] in _ALL_CALLED)
 
 
 def _tells_of(text: str, datum: Datum) -> bool:
@@ -181,7 +201,7 @@ def _is_named(request: str, text: str) -> bool:
     subject, rest = canonical(request)
     if CHINESE_OWNER.sub("", rest) in _CALLED_IN_CHINESE.get(slot.attribute, ()):
         return subject == slot.subject
-    wanted = {stem(word) for word in words(rest) if word not in _FILLING and not OWNERS.fullmatch(word)}
+    wanted = set(_thing(rest))
     attribute = {stem(word) for word in slot.attribute.split()}
     called = [attribute, attribute - _WORDLESS, *({stem(word)} for word in _CALLED.get(slot.attribute, ()))]
     return (
@@ -201,8 +221,10 @@ def _names_datum(request: str, text: str) -> bool:
     asker, named = canonical(request)
     if told["chinese"]:
         return asker == subject and CHINESE_OWNER.sub("", named) == CHINESE_OWNER.sub("", thing)
-    asked_for, thing_words = (
-        [stem(word) for word in words(said) if word not in _FILLING and not OWNERS.fullmatch(word)]
-        for said in (named, thing)
-    )
-    return asker == subject and bool(asked_for) and asked_for == thing_words
+    asked_for = _thing(named)
+    return asker == subject and bool(asked_for) and asked_for == _thing(thing)
+
+
+def _thing(name: str) -> list[str]:
+    """The words that name a thing, without those that say nothing, and whose it is of the speaker's."""
+    return [stem(word) for word in words(name) if word not in _FILLING and not OWNERS.fullmatch(word)]

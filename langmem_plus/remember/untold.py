@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from langmem_plus.remember.forgetting import is_name
 from langmem_plus.remember.sentences import ends_question, opens_question, strip_lead
 from langmem_plus.remember.statements import forget_requests, wanted_sentences
 from langmem_plus.small_talk import is_small_talk
@@ -30,6 +31,15 @@ def says_more(text: str, facts: Collection[str]) -> bool:
     """
     told = {word for fact in facts for word in tokens(fact)}
     return any(_is_untold(sentence, told) for sentence in wanted_sentences(text))
+
+
+def says_beside(text: str) -> bool:
+    """Whether a turn with requests to forget tells something else, too, and they name what is to go without telling it.
+
+    >>> says_beside("Forget my PIN. The door code is 4711."), says_beside("Forget that I live in Lyon. It rains.")
+    (True, False)
+    """
+    return all(map(is_name, forget_requests(text))) and says_more(text, ())
 
 
 def _is_untold(sentence: str, told: Collection[str]) -> bool:

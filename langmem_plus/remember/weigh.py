@@ -6,6 +6,7 @@ without one. What a person approved by hand, and is met here, is brought to its 
 
 from __future__ import annotations
 
+import itertools
 import logging
 from collections.abc import Mapping, Sequence
 
@@ -38,6 +39,7 @@ from langmem_plus.remember.settle import waits
 from langmem_plus.remember.statements import asks_not_to_keep
 from langmem_plus.remember.steps import Ask, Namespace, Steps, get_records, list_records
 from langmem_plus.remember.undone import tell_undone
+from langmem_plus.remember.untold import says_beside
 from langmem_plus.remember.witnesses import find_witnesses
 from langmem_plus.services import Services
 from langmem_plus.speakers import Voice, by_speaker, name_of
@@ -56,7 +58,7 @@ def decide_turn(
     proposal: Proposal | None = None,
 ) -> Steps[Verdict]:
     """Decide about the facts of one turn, each step over what the ones before it left; the decisions in the order in
-    which they are to be done.
+    which they are to be done. A request to forget meets what was said before it, and what is said after it holds.
 
     Args:
         facts: the turn's facts.
@@ -65,7 +67,24 @@ def decide_turn(
         services: the settings and the model.
         proposal: what a model proposed together with the facts, so that it isn't asked again.
     """
-    repeats, rest = find_repeats(facts, ledger.active(ids), services.config.simhash_distance)
+    verdict = Verdict()
+    for _, part in itertools.groupby(facts, key=is_request):
+        decided = yield from _decide_part(list(part), facts, ids, ledger, services, proposal)
+        verdict.decisions += decided.decisions
+        verdict.warnings += decided.warnings
+    return verdict
+
+
+def _decide_part(
+    part: Sequence[Fact],
+    facts: Sequence[Fact],
+    ids: Sequence[str],
+    ledger: Ledger,
+    services: Services,
+    proposal: Proposal | None,
+) -> Steps[Verdict]:
+    """Decide about those of a turn's facts that stand between its requests to forget, or about requests."""
+    repeats, rest = find_repeats(part, ledger.active(ids), services.config.simhash_distance)
     verdict = Verdict()
     if not services.config.neighbourhood:
         ids = ()  # what was looked up is there to find repeats alone
@@ -78,7 +97,8 @@ def decide_turn(
         return Verdict([*verdict.decisions, *_say_again(facts, repeats, ids, ledger, services)])
     open_facts = []
     for fact in rest:
-        decisions = decide_forgetting(fact, ledger.active(ids)) if is_request(fact) else []
+        said = [*ids, *(record.id for record in ledger.added())]
+        decisions = decide_forgetting(fact, ledger.active(said)) if is_request(fact) else []
         decisions += _forget_replaced(fact, ledger, services)
         if any(decision.event == "DELETE" for decision in decisions):
             verdict.decisions += decisions
@@ -194,7 +214,7 @@ def weigh_steps(
     shown = (record for proposal in draft.proposals.values() for record in proposal.shown)
     seen = {each.id: each for each in (*pending, *(each for near in neighbours.values() for each in near), *shown)}
     # Who asks to forget, or not to keep, speaks to memory: that is nothing to recall.
-    asking = [*hidden, *(fact.source_id for fact in requests)]
+    asking = [*hidden, *(fact.source_id for fact in requests if not says_beside(waiting[fact.source_id].text))]
     asking += [turn.id for turn in waiting.values() if asks_not_to_keep(turn.text)]
     witnesses = yield from find_witnesses(namespace, decisions, fresh, seen.values())
     for other in scope.namespaces if requests else ():

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from langmem_plus import MemoryClient, MemoryConfig
 from langmem_plus.records import SAYS_MORE
-from langmem_plus.remember.untold import says_more
+from langmem_plus.remember.untold import says_beside, says_more
 from langmem_plus.text import fingerprint
 
 STATEMENTS = ["I live in Lyon.", "The flat is in the Rue Mercière.", "Parsley is fine.", "She plays the viola."]
@@ -33,6 +33,22 @@ NOTHING = ["Hi!", "Thanks a lot!", "Where is the pool?", "Ok.", "Wie geht es dir
 def test_what_no_fact_tells(text: str, facts: list[str], more: bool) -> None:
     """In sentences, by their words; in any language."""
     assert says_more(text, facts) is more
+
+
+@pytest.mark.parametrize(
+    ("text", "beside"),
+    [
+        ("Forget my phone number. The door code is 4711.", True),
+        ("Vergiss, wo ich wohne. Das WLAN-Passwort ist Sonne99.", True),
+        ("忘记我的电话号码。我的电话是13899999999。", True),
+        ("Forget my PIN, thanks! Where is the pool?", False),
+        ("Forget that my wife left me. The door code is 4711.", False),
+        ("Forget my PIN and that I live in Lyon. The door code is 4711.", False),
+    ],
+)
+def test_what_a_request_stands_beside(text: str, beside: bool) -> None:
+    """It counts where the request tells nothing itself."""
+    assert says_beside(text) is beside
 
 
 @given(st.lists(st.sampled_from([*STATEMENTS, *NOTHING]), max_size=6), st.sets(st.sampled_from(STATEMENTS)))

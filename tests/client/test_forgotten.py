@@ -1,0 +1,71 @@
+"""What a user asks to forget goes, what they say beside it stays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from langmem_plus import MemoryClient, MemoryConfig
+
+
+@pytest.fixture
+def client(tmp_path: Path) -> Iterator[MemoryClient]:
+    """A client that works off what is added at once."""
+    with MemoryClient(tmp_path / "memory", config=MemoryConfig(background=False)) as opened:
+        yield opened
+
+
+def known(client: MemoryClient) -> list[str]:
+    """The facts that are known of the user."""
+    return sorted(record.text.rstrip(".。") for record in client.list(user_id="u") if record.role == "memory")
+
+
+def found(client: MemoryClient, query: str) -> str:
+    """All that a search gives, facts and messages."""
+    return "\n".join(hit.text for hit in client.search(query, user_id="u"))
+
+
+def say(client: MemoryClient, *texts: str, **fields: Any) -> None:
+    """Say something in one thread after another."""
+    for place, text in enumerate(texts):
+        client.add([{"role": "user", "content": text, **fields}], user_id="u", thread_id=f"t{place} {text}")
+
+
+@pytest.mark.parametrize(
+    ("before", "said", "after"),
+    [
+        ("My phone number is 555 1234 567.", "Forget my phone number. My new phone number is 555 9999 999.", "9999"),
+        ("My PIN is 4711.", "Forget my PIN. My PIN is 4712.", "4712"),
+        ("My PIN is 4711.", "Forget my PIN. My PIN is 4711.", "4711"),
+        ("My email is ann@x.org.", "Forget my email. My email address is ann@y.org.", "ann@y.org"),
+        ("I live in Lyon.", "Forget where I live. I live in Paris.", "Paris"),
+        ("Meine Telefonnummer ist 030 1234567.", "Vergiss meine Telefonnummer. Meine neue ist 030 9999999.", "9999999"),
+        ("Mi correo es ana@x.org.", "Olvida mi correo. Mi correo es ana@y.org.", "ana@y.org"),
+        ("Mon numéro est le 06 12 34.", "Oublie mon numéro. Mon numéro est le 07 99 99.", "07 99 99"),
+        ("我的电话是13812345678。", "忘记我的电话号码。我的电话是13899999999。", "13899999999"),
+    ],
+)
+def test_what_is_said_after_a_request_holds(client: MemoryClient, before: str, said: str, after: str) -> None:
+    """In the same message as in the next one: what was known goes, and what replaces it is found."""
+    say(client, before, said)
+    assert "4711" in after or not [text for text in known(client) if text == before.rstrip(".。")]
+    assert after in found(client, said.rsplit(". ", 1)[-1])
+
+
+def test_what_is_said_before_a_request_goes(client: MemoryClient) -> None:
+    """With what was known; what stands behind it doesn't."""
+    say(client, "My phone number is 555 1234 567.")
+    say(client, "My phone number is 555 9999 999. Forget my phone number. I live in Paris.")
+    assert known(client) == ["I live in Paris"]
+    assert "555" not in found(client, "What is my phone number?")
+
+
+def test_what_stands_beside_a_request_is_still_recalled(client: MemoryClient) -> None:
+    """Though it is in its message alone; where the request tells what goes, the message is withheld."""
+    say(client, "My PIN is 4711.", "Forget my PIN. The wifi password is sunflower99.")
+    assert "sunflower99" in found(client, "What is the wifi password?")
+    say(client, "Forget that my wife left me. The gate code is 8888.")
+    assert "left me" not in found(client, "Did my wife leave me?")
