@@ -197,6 +197,7 @@ def test_locomo_turns(read):
         ),
         ([{"role": "user", "name": {"a": [1]}}], "chat.json", "[0].name: expected a text or a number, found {'a'"),
         ([{"role": "user", "id": True}], "chat.json", "[0].id: expected a text or a number, found True"),
+        ([{"role": "user", "text": "tea"}], "chat.json", 'a message\'s words stand in "content"'),
         ([{"role": ["user"]}], "chat.json", "[0].role: ['user'] isn't one of"),
         ([{"role": "user", "content": [{"type": "text", "text": 5}]}], "chat.json", "[0].content[0].text: expected a"),
         ({"conversation": {f"session_{'9' * 5000}": []}}, "chat.json", "there is no session_1"),

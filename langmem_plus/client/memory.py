@@ -128,7 +128,7 @@ class MemoryClient(ArchiveCalls, ConversationCalls, ExplainCalls, ImportCalls, O
 
         Args:
             content: a text, a message, or messages: LangChain's, or dicts with ``role``, ``content`` and, optionally,
-                ``id``, ``name`` and ``created_at``.
+                ``id``, ``name`` and ``created_at`` or ``timestamp``.
             user_id: whose memory.
             space: which part of it.
             thread_id: the conversation; None for words that belong to none.

@@ -29,6 +29,9 @@ _SPEAKERS: dict[str, type[HumanMessage] | type[AIMessage]] = {
     "assistant": AIMessage,
     "ai": AIMessage,
 }
+# What may stand in a message that has no words.
+_WORDLESS = ("tool_calls", "function_call", "refusal", "audio")
+_STAMPS = ("created_at", "timestamp")  # when it was said, as `import` reads it
 _SILENT = ("system", "developer", "tool", "function")
 
 
@@ -62,10 +65,12 @@ def to_message(item: Message) -> BaseMessage:
     if not isinstance(item, Mapping):
         raise InvalidValueError(f"{shown(item)} isn't a message: give a text, a LangChain message, or a dict.")
     role = _check_role(item.get("role"), item)
+    if role in _SPEAKERS:
+        _check_words(item)
     content = _content(item.get("content"), item)
     fields: dict[str, Any] = {name: _label(name, item) for name in ("id", "name") if item.get(name) is not None}
-    if item.get("created_at") is not None:
-        fields["additional_kwargs"] = {"created_at": _time(item["created_at"], item)}
+    if (stamp := next((name for name in _STAMPS if item.get(name) is not None), None)) is not None:
+        fields["additional_kwargs"] = {"created_at": _time(stamp, item)}
     return _SPEAKERS[role](content, **fields) if role in _SPEAKERS else BaseMessage(content="", type=role)
 
 
@@ -116,6 +121,14 @@ def _check_role(role: Any, item: object) -> str:
     raise InvalidValueError(f"the role {shown(role)} isn't one of {known}: {shown(item)}")
 
 
+def _check_words(item: Mapping[str, Any]) -> None:
+    """A message without words is one that calls a tool; else what should be its content goes by another name."""
+    if "content" not in item and not any(item.get(name) for name in _WORDLESS):
+        raise InvalidValueError(
+            f'{shown(item)} has no "content", where a message\'s words stand: it has {", ".join(map(repr, item))}.'
+        )
+
+
 def _content(content: Any, item: object) -> str | list[str | dict[Any, Any]]:
     if content is None or isinstance(content, str):
         return content or ""
@@ -137,7 +150,8 @@ def _label(name: str, item: Mapping[str, Any]) -> str:
         raise InvalidValueError(f"{error} The message is {shown(item)}") from error
 
 
-def _time(value: Any, item: object) -> dt.datetime:
+def _time(name: str, item: Mapping[str, Any]) -> dt.datetime:
+    value = item[name]
     try:
         number = isinstance(value, int | float) and not isinstance(value, bool)
         time = parse_epoch(value) if number else parse_time(value)
@@ -146,7 +160,7 @@ def _time(value: Any, item: object) -> dt.datetime:
     if isinstance(time, dt.datetime):
         return time
     raise InvalidValueError(
-        f"created_at={shown(value)} isn't a time; write it like 2023-05-08T13:56:00Z, or in seconds since 1970: "
+        f"{name}={shown(value)} isn't a time; write it like 2023-05-08T13:56:00Z, or in seconds since 1970: "
         f"{shown(item)}"
     )
 

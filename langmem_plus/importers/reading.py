@@ -220,6 +220,8 @@ def _message(data: Any, place: Place) -> ImportedMessage:
     role = _ROLES.get(role, role) if isinstance(role, str) else role
     if role not in _KNOWN_ROLES:
         raise (place / "role").error(f"{shown(data.get('role'))} isn't one of {', '.join(_KNOWN_ROLES)}")
+    if role in ("user", "assistant") and "content" not in data and isinstance(data.get("text"), str):
+        raise place.error(f'"text" isn\'t read: a message\'s words stand in "content"; found {shown(data)}')
     stamp = next((field for field in ("created_at", "timestamp") if data.get(field) is not None), None)
     return ImportedMessage(
         role=role,

@@ -74,6 +74,12 @@ def test_nothing_is_kept_of_what_nobody_said(services: Services) -> None:
         ({"role": "user", "content": "x", "name": {}}, "name is {}, a dict"),
         ({"role": "user", "content": "x", "created_at": 10**400}, "created_at=a number of 1329 bits isn't a time"),
         ({"role": "user", "content": "x", "created_at": True}, "created_at=True isn't a time"),
+        ({"role": "user", "content": "x", "timestamp": "soon"}, "timestamp='soon' isn't a time"),
+        (
+            {"role": "user", "text": "I like tea"},
+            "has no \"content\", where a message's words stand: it has 'role', 'text'",
+        ),
+        ({"role": "assistant", "tool_calls": []}, 'has no "content"'),
         ({"role": "user", "content": "x" * 10_000, "created_at": "?"}, "created_at='\\?' isn't a time"),
         (("user", "x"), "isn't a message"),
     ],
@@ -91,12 +97,13 @@ def test_what_is_missing_has_no_words(services: Services, content: Any) -> None:
     assert said([{"role": "user", "content": content}], services) == []
 
 
+@pytest.mark.parametrize("field", ["created_at", "timestamp"])
 @pytest.mark.parametrize(
     "when", ["2023-05-08T13:56:00Z", 1683554160, 1683554160.0, 1683554160000, "2023-05-08T15:56+02:00"]
 )
-def test_times_as_programs_write_them(services: Services, when: Any) -> None:
-    """ISO 8601, seconds and milliseconds since 1970."""
-    (turn,) = said([{"role": "user", "content": "x", "created_at": when}], services)
+def test_times_as_programs_write_them(services: Services, when: Any, field: str) -> None:
+    """ISO 8601, seconds and milliseconds since 1970, under either name."""
+    (turn,) = said([{"role": "user", "content": "x", field: when}], services)
     assert turn.observed_at == dt.datetime(2023, 5, 8, 13, 56, tzinfo=dt.UTC)
 
 
