@@ -49,7 +49,10 @@ def read_toml(path: Path, groups: Mapping[str, str]) -> dict[str, Any]:
     """
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except OSError as error:
+        reason = error.strerror or error
+        raise ConfigError(f"{str(path)!r} can't be read ({reason}): name a TOML file with settings.") from error
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ConfigError(f"the configuration file {str(path)!r} can't be read: {error}") from error
     flat: dict[str, Any] = {}
     for name, value in data.items():

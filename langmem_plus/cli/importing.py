@@ -92,6 +92,7 @@ def import_file(
         print_json(report.model_dump(mode="json"))
     else:
         _print(report)
+    raise typer.Exit(0 if any(getattr(report, name) for name in _WHAT) else 1)
 
 
 @contextmanager
@@ -119,9 +120,10 @@ def _add(
         progress.update(task, description="drawing out facts")
         drawn = client.flush(timeout=None)
     known = counts["messages"] - counts["stored"] - counts["skipped"]
+    nothing = not counts["stored"] and not known
     if as_json:
         print_json({**counts, "known": known, "facts_pending": not drawn, "spaces": filled})
-        return
+        raise typer.Exit(1 if nothing else 0)
     left_out = {"were there already": known, "skipped (only what users and agents said is kept)": counts["skipped"]}
     console.print(
         f"conversations: {counts['conversations']}, messages: {counts['messages']}, stored: {counts['stored']}"
@@ -130,6 +132,7 @@ def _add(
     if filled.keys() - {"default"}:
         spaces = ", ".join(f"{one_line(name)} {number}" for name, number in filled.items())
         console.print(f"stored in the spaces: {spaces} (--space names one, `langmem-plus spaces` lists all)")
+    raise typer.Exit(1 if nothing else 0)
 
 
 def _print(report: ImportReport) -> None:

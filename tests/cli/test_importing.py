@@ -135,3 +135,12 @@ def test_bad_files(shell: Shell, text: str, message: str) -> None:
     code, _, err = shell("import", shell.write(text, "bad.json"), "--user", "alex")
     assert code == 4
     assert message in err
+
+
+def test_nothing_to_import_is_exit_code_1(shell: Shell) -> None:
+    """A file of which nothing is kept, be it conversations or memories; one that was imported before is done."""
+    said = [{"role": "user", "content": "I like tea", "id": "m1"}]
+    assert shell("import", shell.write([{"role": "system", "content": "x"}], "silent.json"), "--user", "alex")[0] == 1
+    assert shell("import", shell.write({"results": [{"id": "3", "memory": ""}]}), "--user", "alex")[0] == 1
+    assert shell("import", shell.write(said, "chat.json"), "--user", "alex")[0] == 0
+    assert shell("import", "chat.json", "--user", "alex")[0] == 0

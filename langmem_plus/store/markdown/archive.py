@@ -219,7 +219,9 @@ def _opened(source: Path) -> zipfile.ZipFile:
     except FileNotFoundError as error:
         raise ImportFileError(f"the archive {str(source)!r} doesn't exist: there is no such file.") from error
     except (zipfile.BadZipFile, OSError, ValueError) as error:
-        raise ImportFileError(f"{str(source)!r} is no archive of a memory ({error}).") from error
+        raise ImportFileError(
+            f"{str(source)!r} is no archive of a memory ({error}): name a file that `export` wrote."
+        ) from error
 
 
 def _read_manifest(archive: zipfile.ZipFile, source: Path) -> Manifest:
