@@ -7,6 +7,7 @@ behind it. Only hits that are shown together are compared, by the sentence of ea
 from __future__ import annotations
 
 import datetime as dt
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -32,14 +33,14 @@ _STEP = 1e-9
 
 @dataclass(frozen=True)
 class _Said:
-    """What a hit says of the question: who (an assistant or not, by which name), when, where, and its nearest sentence
-    with that one's cosine.
+    """What a hit says of the question: who (an assistant or not, by which name), when, where, and the signs of its
+    nearest sentence.
     """
 
+    hit: MemoryHit
     who: tuple[bool, str]
     day: dt.date
     thread: object
-    near: float
     signs: npt.NDArray[np.float32]
 
 
@@ -55,13 +56,7 @@ def newer_first(
     """
     shown = list(hits[:COMPARED])
     said = _read(shown, asked, [hit.bits or bits.get(place_of(hit)) for hit in shown])
-    pairs = [
-        (shown[newer], shown[older])
-        for older in range(len(said))
-        for newer in range(len(said))
-        if newer != older and _may_replace(said[newer], said[older])
-    ]
-    return _raised(hits, pairs)
+    return _raised(hits, [(new.hit, old.hit) for old in said for new in said if _may_replace(new, old)])
 
 
 def linked_first(
@@ -114,31 +109,30 @@ def _names(hit: MemoryHit) -> set[str]:
 
 def _read(
     hits: Sequence[MemoryHit], asked: npt.NDArray[np.float32], bits: Sequence[TextBits | None]
-) -> list[_Said | None]:
-    """What the hits say of the question; None for one without sentences."""
+) -> list[_Said]:
+    """What those of the hits say that are near to the question by one of their sentences."""
     sentences = [rows.sentences if rows is not None else _NONE for rows in bits]
-    cosines = similarities(asked[None], [row for rows in sentences for row in rows[:, None]])[:, 0]
-    said: list[_Said | None] = []
+    cosines = similarities(asked[None], [row for rows in sentences for row in rows[:, None]])[:, 0].tolist()
+    said: list[_Said] = []
     start = 0
     for hit, rows in zip(hits, sentences, strict=True):
         own, start = cosines[start : start + len(rows)], start + len(rows)
-        said.append(_said(hit, rows[int(own.argmax())], float(own.max())) if len(rows) else None)
+        near = max(own, default=-1.0)
+        if near >= NEAR:
+            said.append(_said(hit, rows[own.index(near)]))
     return said
 
 
-def _said(hit: MemoryHit, sentence: npt.NDArray[np.uint8], near: float) -> _Said:
+def _said(hit: MemoryHit, sentence: npt.NDArray[np.uint8]) -> _Said:
     record = hit.record
     who = record.role == "assistant", key_of(name_of(record))
     thread = (hit.namespace, record.thread_id) if record.thread_id else place_of(hit)
-    signs = np.unpackbits(sentence).astype(np.float32) * 2 - 1
-    return _Said(who, record.said_at.date(), thread, near, signs)
+    return _Said(hit, who, record.said_at.date(), thread, np.unpackbits(sentence).astype(np.float32) * 2 - 1)
 
 
-def _may_replace(newer: _Said | None, older: _Said | None) -> bool:
-    if newer is None or older is None:
-        return False
+def _may_replace(newer: _Said, older: _Said) -> bool:
     if newer.day <= older.day or newer.thread == older.thread or newer.who != older.who:
         return False
     # The angle between two vectors is to a half turn as the share of their signs that differ.
     differ = (1 - float(newer.signs @ older.signs) / len(newer.signs)) / 2
-    return min(newer.near, older.near) >= NEAR and float(np.cos(np.pi * differ)) >= ALIKE
+    return math.cos(math.pi * differ) >= ALIKE

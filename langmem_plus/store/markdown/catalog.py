@@ -97,10 +97,6 @@ class Catalog:
         """As many as `waiting` gives, or some more: those of items that are gone may be among them."""
         return len(self._waiting)
 
-    def is_current(self, index: Index) -> bool:
-        """Whether nothing can have changed in the index since it was read."""
-        return self._seen == index.state()
-
     def refresh(self, index: Index, size: int | None = None) -> None:
         """Read what changed in the index since the last time.
 

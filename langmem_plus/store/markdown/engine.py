@@ -312,6 +312,8 @@ class Engine:
 
     def _search(self, op: SearchOp, query: Floats | None, reads: Reads) -> list[SearchItem]:
         rooms = self.below(op.namespace_prefix, exact=isinstance(op, ExactSearchOp))
+        if not rooms:  # as a user's global space mostly is
+            return []
         note = reads.note if op.refresh_ttl else forget
         is_question = bool(op.query and op.query.strip())
         if not is_question or (self._ranking == "dense" and self.embedder is None):

@@ -95,7 +95,7 @@ class Row(NamedTuple):
         """The value, fresh at each call, with the scores of its last recall where it is a record."""
         value: dict[str, Any] = _read_json(self.json)
         if self.last_scores is not None and "last_scores" in value:
-            value["last_scores"] = json.loads(self.last_scores)
+            value["last_scores"] = _read_json(self.last_scores)
         return value
 
     def says(self, entry: Entry) -> bool:

@@ -330,8 +330,10 @@ class OpenNamespace:
         """Whether surely no text here waits for a vector. Cheap, and False where that is more than a glance tells."""
 
         def glance(index: Index) -> bool:
-            known = self._is_in_step() and self._catalog.is_current(index)
-            return known and not self._catalog.count_waiting()
+            if not self._is_in_step():
+                return False
+            self._refresh(index)  # the last recall's scores were written meanwhile: hardly anything is to be read
+            return not self._catalog.count_waiting()
 
         return self._database.glance(glance)
 
