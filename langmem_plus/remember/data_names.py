@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from langmem_plus.remember.sentences import LONGEST_STATEMENT
 from langmem_plus.remember.slot_kinds import is_of_kind
-from langmem_plus.remember.slots import JOINS_MORE, canonical
+from langmem_plus.remember.slots import JOINS_MORE, USER, canonical
 from langmem_plus.text import STOP_WORDS, stem, tokens, words
 
 OWNER = r"(?:my|our|mein\w{0,2}|unser\w{0,2}|mon|ma|mes|notre|nos|mis?|nuestr\w{1,2})"
@@ -23,8 +23,19 @@ TELLS = re.compile(
 )
 OWNERS = re.compile(OWNER, re.IGNORECASE)
 CHINESE_OWNER = re.compile(r"^我们?的?")
+# What people keep to themselves: it can be named like a datum. "Forget my umbrella" is about an umbrella.
+SECRET = re.compile(
+    r"\b(?:pass ?(?:word|phrase|code)|pin|code|key|secret|safe ?word|e-?mail|address|birthday|salary|income|diagnosis|"
+    r"medication|weight|budget|nickname|handle|username|login|illness|disease|condition|ssn|iban|"
+    r"(?:account|card|phone|security|insurance|passport|licen[cs]e|tax|id) (?:number|id)|"
+    r"\w*(?:passwort|kennwort|pin|schlüssel|geheimnis|adresse|geburtstag|gehalt|diagnose|gewicht)|wohnort|krankheit|"
+    r"mot de passe|code|anniversaire|salaire|diagnostic|poids|maladie|numéro|"
+    r"contraseña|clave|secreto|correo|dirección|cumpleaños|sueldo|salario|diagnóstico|peso|enfermedad|número)s?$|"
+    r"(?:密码|口令|秘密|邮箱|地址|住址|生日|工资|薪水|诊断|体重|病|号码|账号|卡号)$",
+    re.IGNORECASE,
+)
 _EMAIL, _PHONE, _MOBILE, _LANDLINE = "email", "phone", "mobile phone", "landline phone"
-_ADDRESS, _BIRTHDAY = "address", "birthday"
+_ADDRESS, _BIRTHDAY, _PIN = "address", "birthday", "pin"
 _MAILING = "mailing address"  # or the one of e-mail, by the "mail address" that it shares its stem with
 _NAMES = {
     _EMAIL: (
@@ -56,6 +67,10 @@ _NAMES = {
         "birthday, birthdate, birth date, date of birth, geburtstag, geburtsdatum, anniversaire, date de naissance, "
         "cumpleaños, fecha de nacimiento, 生日, 出生日期"
     ),
+    _PIN: (
+        "pin, pin number, pin code, pincode, pin-nummer, pinnummer, geheimzahl, code pin, numéro pin, código pin, "
+        "número pin, pin码, PIN码"
+    ),
 }
 # A mobile phone is a phone, and another phone is no mobile one.
 _COVERS = {_PHONE: (_PHONE, _MOBILE, _LANDLINE)}
@@ -75,8 +90,22 @@ _VALUES = {
     _MOBILE: re.compile(r"\d[\d\s()./-]{3,}\d"),
     _LANDLINE: re.compile(r"\d[\d\s()./-]{3,}\d"),
 }
+_CODES = (_PHONE, _MOBILE, _LANDLINE, _PIN)  # values that are told by their digits
+_SHORTEST_NUMBER = 7  # digits of a phone's number that are the same with and without the country's
+_PIN_VALUE = re.compile(r"\d(?:[\d .-]*\d)?")
+_BEHIND = re.compile(r"\s*[,;(]|\s[–—-]\s")  # what is said beside a value: "4711, don't tell anybody"
+_ORDINAL = re.compile(r"(?<=\d)(?:st|nd|rd|th|er)\b", re.IGNORECASE)
+# What is said of a datum that tells no value of it: what it isn't, what is like it, how it stands.
+_NO_VALUE = re.compile(
+    r"(?:not|no longer|never|none|(?:exactly |almost )?the same|same|like|similar|different|equal|too|so|very|quite|"
+    r"pretty|always|often|getting|going|being|becoming|changing|hard|easy|tight|stable|weak|short|long|broken|lost|gone|"
+    r"wrong|full|out of|nicht|nie|kein\w*|de[rm]selbe|dieselbe|dasselbe|gleich|ähnlich|anders|zu|sehr|immer|stabil|"
+    r"pas|plus|jamais|l[ea] même|pareille?|trop|très|toujours|stable|no|ya no|nunca|el mismo|la misma|igual|muy|"
+    r"demasiado|siempre|estable)\b|[不没]|和|跟|与|太|很|一样",
+    re.IGNORECASE,
+)
 _LEAD = re.compile(r"(?:(?:on|am|le|el|now|currently|jetzt|ahora|maintenant) )+", re.IGNORECASE)
-_DATUM = re.compile(r"\d|@")
+CODED = re.compile(r"\d|@")
 _CAPITALS = re.compile(r"(?<![\w'’])(?!MY|IS|NO)[A-Z]{2}(?![\w'’])")
 _SMALL = re.compile(r"[a-z]")
 _CURRENT = frozenset(tokens("new current present neu aktuell nouveau nouvelle nuevo nueva"))  # of a name told
@@ -109,8 +138,13 @@ class Datum:
     def covers(self, told: Datum) -> bool:
         """Whether the other one is what is named by this one; it has to be the same where both tell a value."""
         known = told.beside in (self.beside, self.beside | (told.beside & _CURRENT))
-        same = not (self.value and told.value) or self.value.casefold() == told.value.casefold()
-        return self.subject == told.subject and known and same and told.kind in self.kinds
+        same = not (self.value and told.value) or _is_same_value(told.kind, self.value, told.value)
+        return self.subject == told.subject and known and same and self._is_kind_of(told)
+
+    def _is_kind_of(self, told: Datum) -> bool:
+        if told.kind == _MAILING and told.value:
+            return self.kind in (_MAILING, _EMAIL if "@" in told.value else _ADDRESS)
+        return told.kind in self.kinds
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -133,13 +167,55 @@ def find_datum(text: str) -> Datum | None:
     told = TELLS.fullmatch(rest)
     if told is None:
         return _named(subject, rest, "")
-    value = _LEAD.sub("", (told["value"] or told["told"]).strip())
-    if JOINS_MORE.search(value):
+    said = _LEAD.sub("", (told["value"] or told["told"]).strip())
+    found = _named(subject, told["thing"] or told["chinese"], "")
+    if found is None or JOINS_MORE.search(said):
         return None
-    found = _named(subject, told["thing"] or told["chinese"], value)
-    if found is not None and found.kind == _ADDRESS and is_of_kind(_EMAIL, value):
-        found = Datum(subject, _EMAIL, found.beside, value)
-    return found if found and is_of_kind(found.kind, value) and ("@" in value) == (found.kind == _EMAIL) else None
+    kind = _EMAIL if found.kind == _ADDRESS and _value(_EMAIL, said) else found.kind
+    value = _value(kind, said)
+    return Datum(subject, kind, found.beside, value) if value else None
+
+
+def tells_value(thing: str, told: str) -> bool:
+    """Whether what is told of a thing that can be named like a datum is a value of it.
+
+    >>> tells_value("my phone", "555 1234"), tells_value("my phone", "4 years old")
+    (True, False)
+    """
+    said = _LEAD.sub("", told.strip())
+    named = _named(USER, thing, "")
+    if named is not None:
+        return bool(_value(named.kind, said) or (named.kind == _ADDRESS and _value(_EMAIL, said)))
+    return not _NO_VALUE.match(said) and bool(CODED.search(said) or SECRET.search(thing))
+
+
+def _value(kind: str, said: str) -> str:
+    """The value of a datum at the beginning of what is told of it; empty where that is none."""
+    parts = (said, _BEHIND.split(said, maxsplit=1)[0])
+    values = (part.strip().rstrip(".!?。！？") for part in parts)
+    return next((value for value in values if value and _is_value(kind, value)), "")
+
+
+def _is_value(kind: str, value: str) -> bool:
+    if kind == _MAILING:
+        return _is_value(_EMAIL, value) or _is_value(_ADDRESS, value)
+    if kind == _PIN:
+        return bool(_PIN_VALUE.fullmatch(value))
+    return is_of_kind(kind, value) and ("@" in value) == (kind == _EMAIL)
+
+
+def _is_same_value(kind: str, one: str, other: str) -> bool:
+    """Whether two values are one: numbers by their digits, with the country's or without; a day with its year or
+    without.
+    """
+    if kind in _CODES:
+        short, long = sorted((re.sub(r"\D", "", value) for value in (one, other)), key=len)
+        root = short.lstrip("0")
+        return short == long or (kind != _PIN and len(root) >= _SHORTEST_NUMBER and long.endswith(root))
+    if kind == _BIRTHDAY:
+        few, many = sorted((_content(_ORDINAL.sub("", value)) for value in (one, other)), key=len)
+        return bool(few) and few <= many
+    return one.casefold() == other.casefold() if kind == _EMAIL else words(one) == words(other)
 
 
 def _named(subject: str, name: str, value: str) -> Datum | None:
@@ -150,9 +226,12 @@ def _named(subject: str, name: str, value: str) -> Datum | None:
     names = [name for name in _BY_WORDS if name <= said]
     if not names:
         return None
-    called = max(names, key=len)
+    places = {stem(word): place for place, word in enumerate(words(name))}
+    called = max(names, key=lambda each: (len(each), max(places.get(word, 0) for word in each)))
     beside = said - called
-    return None if beside and called in _ALONE else Datum(subject, _BY_WORDS[called], beside, value)
+    # "My email password" is no e-mail address, "my card number" no phone's.
+    is_other = called in _ALONE or any(map(SECRET.search, beside))
+    return None if beside and is_other else Datum(subject, _BY_WORDS[called], beside, value)
 
 
 def capitals(text: str) -> frozenset[str]:
@@ -189,4 +268,4 @@ def may_tell(text: str, wanted: Datum) -> bool:
     said = _content(text)
     named = any(kind in wanted.kinds and name <= said and name not in _ALONE for name, kind in _BY_WORDS.items())
     told = any(kind in wanted.kinds and name in text for name, kind in _BY_TEXT.items())
-    return (named or told) and wanted.beside <= said and bool(_VALUES.get(wanted.kind, _DATUM).search(text))
+    return (named or told) and wanted.beside <= said and bool(_VALUES.get(wanted.kind, CODED).search(text))

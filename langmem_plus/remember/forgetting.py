@@ -13,7 +13,19 @@ from collections.abc import Sequence
 
 from langmem_plus.records import MemoryRecord
 from langmem_plus.remember.asked import ALL
-from langmem_plus.remember.data_names import CHINESE_OWNER, OWNERS, TELLS, Datum, find_datum, is_another, may_tell
+from langmem_plus.remember.assertion import people_in
+from langmem_plus.remember.data_names import (
+    CHINESE_OWNER,
+    CODED,
+    OWNERS,
+    SECRET,
+    TELLS,
+    Datum,
+    find_datum,
+    is_another,
+    may_tell,
+    tells_value,
+)
 from langmem_plus.remember.likeness import holds
 from langmem_plus.remember.sentences import LONGEST_STATEMENT
 from langmem_plus.remember.simhash import LOCATING, NEGATIONS
@@ -45,18 +57,6 @@ _ASIDES = (
     (re.compile(r"(?:what|who|when) (my|our) (.+?) (?:is|are)\b(?: called| named)?", re.IGNORECASE), r"\1 \2"),
 )
 _ABOUT = re.compile(r"^(?:about|über|sur|sobre|关于)\s*", re.IGNORECASE)
-# What can be named like a slot: a datum, or what people keep to themselves. "Forget my umbrella" is about an umbrella.
-_DATUM = re.compile(r"\d|@")
-_SECRET = re.compile(
-    r"\b(?:pass ?(?:word|phrase|code)|pin|code|key|secret|safe ?word|e-?mail|address|birthday|salary|income|diagnosis|"
-    r"medication|weight|budget|nickname|handle|username|login|illness|disease|condition|ssn|iban|"
-    r"(?:account|card|phone|security|insurance|passport|licen[cs]e|tax|id) (?:number|id)|"
-    r"\w*(?:passwort|kennwort|pin|schlüssel|geheimnis|adresse|geburtstag|gehalt|diagnose|gewicht)|wohnort|krankheit|"
-    r"mot de passe|code|anniversaire|salaire|diagnostic|poids|maladie|numéro|"
-    r"contraseña|clave|secreto|correo|dirección|cumpleaños|sueldo|salario|diagnóstico|peso|enfermedad|número)s?$|"
-    r"(?:密码|口令|秘密|邮箱|地址|住址|生日|工资|薪水|诊断|体重|病|号码|账号|卡号)$",
-    re.IGNORECASE,
-)
 # What else people call an attribute.
 _NAMES_OF = {
     "home": "home city town wohnort zuhause wohnung stadt domicile ville casa ciudad domicilio",
@@ -106,19 +106,46 @@ def _find_forgotten(request: str, known: Sequence[MemoryRecord]) -> tuple[list[M
     stated = [record for record in known if _says_the_same(request, record.text)]
     if stated:
         return stated, STATED
-    datum, wanted = find_datum(request), set(tokens(request))
-    named = [record for record in known if _is_named(request, record.text)]
-    like = [record for record in known if not _tells_another(record.text, datum)]
-    holding = [record for record in like if wanted and wanted <= set(tokens(record.text))]
-    if datum is not None and not named:
-        named = [record for record in like if _tells_of(record.text, datum)]
-        holding += [each for each in like if each not in holding and may_tell(each.text, datum)]
-    meant = [*named, *(record for record in holding if record not in named)]
+    datum = find_datum(request)
+    exact = [record for record in known if _is_named(request, record.text)]
+    told = [record for record in known if datum and record not in exact and _tells_of(record.text, datum)]
+    named = [*exact, *(each for each in told if not exact or _says_the_same(exact[0].text, each.text))]
+    is_other = _is_rival if named else _may_hold
+    others = [each for each in known if each not in named and is_other(request, datum, each.text)]
+    meant = [*named, *others]
     if named and all(_says_the_same(named[0].text, record.text) for record in meant[1:]):
         return meant, NAMED
     if len(meant) > 1:
         return [], f"{len(meant)} memories could be meant"
-    return [], f"{holding[0].text!r} says more than that" if holding else "nothing known is meant"
+    return [], f"{others[0].text!r} says more than that" if others else "nothing known is meant"
+
+
+def _may_hold(request: str, datum: Datum | None, text: str) -> bool:
+    """Whether a statement holds what is named, and doesn't tell a datum of another kind."""
+    wanted = set(tokens(request))
+    is_held = bool(wanted) and wanted <= set(tokens(text))
+    return not _tells_another(text, datum) and (is_held or (datum is not None and may_tell(text, datum)))
+
+
+def _is_rival(request: str, datum: Datum | None, text: str) -> bool:
+    """Whether a statement may be meant beside another one that tells just what is named: of the same subject, it tells
+    the same datum with more or in other words, or it holds a thing that is no datum.
+    """
+    subject, rest = canonical(text[:LONGEST_STATEMENT])
+    asker, name = canonical(request)
+    if subject != asker or people_in(text) - people_in(request) or _tells_another(text, datum):
+        return False
+    told, is_datum = TELLS.fullmatch(rest), is_name(request)
+    if told is not None:
+        thing, value = told["thing"] or told["chinese"], told["value"] or told["told"]
+        if is_datum and not tells_value(thing, JOINS_MORE.split(value, maxsplit=1)[0]):
+            return False
+        other = find_datum(thing)
+        is_same = datum is not None and other is not None and datum.kind == other.kind and datum.covers(other)
+        return is_same or _thing(thing) == _thing(name)
+    if datum is not None:
+        return may_tell(text, datum)
+    return _may_hold(request, None, text) and (not is_datum or bool(CODED.search(text)))
 
 
 def _plain(request: str) -> str:
@@ -131,7 +158,7 @@ def is_name(request: str) -> bool:
     """Whether a request names a datum, or an attribute, and tells nothing of it: "my phone number", "where I live"."""
     name = canonical(_plain(request))[1]
     datum = find_datum(name)
-    is_datum = (datum is not None and not datum.value) or bool(_SECRET.search(name))
+    is_datum = (datum is not None and not datum.value) or bool(SECRET.search(name))
     owned = CHINESE_OWNER.sub("", name)
     if owned != name:
         return len(owned) <= _MOST_NAMING_IN_CHINESE and (is_datum or owned in _CHINESE_NAMES)
@@ -216,7 +243,7 @@ def _names_datum(request: str, text: str) -> bool:
     if told is None:
         return False
     thing, value = told["thing"] or told["chinese"], told["value"] or told["told"]
-    if not (_DATUM.search(value) or _SECRET.search(thing)) or JOINS_MORE.search(value):
+    if not tells_value(thing, value) or JOINS_MORE.search(value):
         return False
     asker, named = canonical(request)
     if told["chinese"]:

@@ -69,3 +69,12 @@ def test_what_stands_beside_a_request_is_still_recalled(client: MemoryClient) ->
     assert "sunflower99" in found(client, "What is the wifi password?")
     say(client, "Forget that my wife left me. The gate code is 8888.")
     assert "left me" not in found(client, "Did my wife leave me?")
+
+
+def test_only_what_is_meant_is_forgotten(client: MemoryClient) -> None:
+    """Not what somebody else has, nor what tells no value; the same number under another name goes, too."""
+    kept = ["My wife's phone number is 555 7654 321", "My email is ann@x.org", "I lost my phone number list"]
+    say(client, "My phone number is 555 1234 567.", "My mobile number is 555-1234-567.", *kept)
+    say(client, "Forget my phone number.", "Forget my birthday.")
+    assert known(client) == sorted(kept)
+    assert "567" not in found(client, "What is my phone number?")

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from langmem_plus.records import MemoryRecord
-from langmem_plus.remember.data_names import find_datum
+from langmem_plus.remember.data_names import find_datum, tells_value
 from langmem_plus.remember.forgetting import find_forgotten
 from langmem_plus.remember.statements import forget_requests
 
@@ -108,6 +108,114 @@ def test_requests_reach_what_is_called_otherwise(request_: str, text: str) -> No
 def test_nothing_else_is_meant(request_: str, texts: list[str]) -> None:
     """Another kind of datum, no datum at all, another value, one of several, or what says more."""
     assert meant(request_, *texts) == []
+
+
+@pytest.mark.parametrize(
+    ("request_", "mine", "beside"),
+    [
+        ("my phone number", "My phone number is 555 1234 567.", "My wife's phone number is 555 7654 321."),
+        ("my email address", "My email is ann@x.org.", "My sister's email is bea@x.org."),
+        ("my birthday", "My birthday is on 3 May.", "My wife's birthday is on 4 June."),
+        ("my birthday", "My birthday is on 3 May.", "I love my birthday cake."),
+        ("my salary", "My salary is 5000 euros.", "My wife's salary is 6000 euros."),
+        ("my IBAN", "My IBAN is DE8937040044.", "My wife's IBAN is DE1250010517."),
+        ("my name", "My name is Paula.", "My wife's name is Anne."),
+        ("my favourite colour", "My favourite colour is blue.", "My wife's favourite colour is red."),
+        ("my PIN", "My PIN is 4711.", "My daughter's PIN is 4712."),
+        ("my PIN", "My PIN is 4711.", "My phone PIN is 4712."),
+        ("my email", "My email is ann@x.org.", "My email password is hunter42."),
+        ("my email", "My email is ann@x.org.", "My work email is ann@work.org."),
+        ("my email", "My email is ann@x.org.", "I changed my email twice last year."),
+        ("my email", "My email is ann@x.org.", "My wife has the email bea@x.org."),
+        ("my address", "My address is 9 Main Street, Boston.", "My IP address is 192.168.1.7."),
+        ("my phone number", "My phone number is 555 1234 567.", "I lost my phone number list."),
+        ("my phone number", "My phone number is 555 1234 567.", "My second phone number is 555 7654 321."),
+        ("my home", "I live in Lyon.", "I work from home."),
+        ("mein Passwort", "Mein Passwort ist Geheim99.", "Mein WLAN-Passwort ist Sonne99."),
+        ("meine E-Mail", "Meine E-Mail ist ann@x.org.", "Meine Frau hat die E-Mail bea@x.org."),
+        ("mi correo", "Mi correo es ana@x.org.", "El correo de mi hermana es bea@x.org."),
+        ("mon numéro", "Mon numéro est le 06 12 34.", "Le numéro de ma femme est le 06 87 65."),
+        ("我的电话号码", "我的电话是13812345678。", "我妻子的电话是13887654321。"),
+        ("我的密码", "我的密码是abc1。", "我的邮箱密码是abc2。"),
+    ],
+)
+def test_what_is_told_of_others_stands_in_no_ones_way(request_: str, mine: str, beside: str) -> None:
+    """What somebody else has, another datum, or a sentence that holds the word: it stays, and what is named goes."""
+    assert meant(request_, mine, beside) == [mine]
+    assert meant(request_, beside, mine) == [mine]
+    assert meant(request_, beside) == []
+
+
+@pytest.mark.parametrize(
+    ("request_", "texts"),
+    [
+        ("my phone number", ["My phone number is 555 1234 567.", "My mobile number is 555-1234-567."]),
+        ("my phone number", ["My phone number is +1 555 1234 567.", "My cell is 555 1234 567."]),
+        ("my birthday", ["My birthday is on 3 May.", "My date of birth is 3rd May, 1980."]),
+        ("my email", ["My email is ann@x.org.", "My mail address is ann@x.org."]),
+        ("my PIN", ["My PIN is 4711.", "My PIN is 4711, don't tell anybody.", "My pin code is 47 11."]),
+        ("meine Telefonnummer", ["Meine Telefonnummer ist 0171 1234567.", "Meine Handynummer ist +49 171 1234567."]),
+    ],
+)
+def test_the_same_value_goes_by_whatever_name_it_was_told(request_: str, texts: list[str]) -> None:
+    """Numbers are the same by their digits, with the country's or without, days with the year or without."""
+    assert sorted(meant(request_, *texts)) == sorted(texts)
+    assert sorted(meant(request_, *reversed(texts))) == sorted(texts)
+
+
+@pytest.mark.parametrize(
+    ("request_", "texts"),
+    [
+        ("my PIN", ["My PIN is 4711.", "My PIN is 4712."]),
+        ("my phone number", ["My phone number is 555 1234 567.", "My telephone number is 555 9999 999."]),
+        ("my phone number", ["My phone number is 555 1234 567.", "My phone number is 555 9999 999 and I hate it."]),
+        ("my birthday", ["My birthday is on 3 May.", "My date of birth is 4 May 1980."]),
+    ],
+)
+def test_different_values_of_one_datum_are_ambiguous(request_: str, texts: list[str]) -> None:
+    """None goes; one of a narrower kind doesn't count."""
+    assert meant(request_, *texts) == []
+    phone, mobile = "My phone number is 555 1234 567.", "My mobile number is 555 9999 999."
+    assert meant("my phone number", phone, mobile) == [phone]
+
+
+@pytest.mark.parametrize(
+    ("request_", "text"),
+    [
+        ("my address", "My address is hard to find."),
+        ("my email", "My email is full of spam."),
+        ("my birthday", "My birthday is always a sad day for me."),
+        ("my birthday", "My birthday is 3 weeks away."),
+        ("my phone number", "My phone number is not 555 1111 222."),
+        ("my phone number", "My phone number is the same as my wife's 555 1111 222."),
+        ("my number", "My number is 7 in the team."),
+        ("my PIN", "My PIN is not 4711."),
+        ("my PIN", "My PIN is the same as my wife's PIN."),
+        ("my password", "My password is too short."),
+        ("my illness", "My illness is getting better."),
+        ("my weight", "My weight is going down."),
+        ("meine Telefonnummer", "Meine Telefonnummer ist nicht 030 123456."),
+        ("mein Passwort", "Mein Passwort ist zu kurz."),
+        ("mon mot de passe", "Mon mot de passe est trop court."),
+        ("mi contraseña", "Mi contraseña es demasiado corta."),
+        ("我的密码", "我的密码是一样的。"),
+    ],
+)
+def test_what_tells_no_value_is_not_meant(request_: str, text: str) -> None:
+    """What a datum isn't, what is like it, and how it stands."""
+    assert meant(request_, text) == []
+
+
+def test_what_is_said_behind_a_value_is_no_part_of_it() -> None:
+    """Behind a comma or in brackets, as far as it isn't an address."""
+    for told in ("4711, never share it", "4711 (not 4712)", "47 11"):
+        datum = find_datum(f"My PIN is {told}.")
+        assert datum is not None, told
+        assert datum.value.replace(" ", "") == "4711"
+    street = find_datum("My address is 9 Main Street, Boston.")
+    assert street is not None
+    assert street.value == "9 Main Street, Boston"
+    assert not tells_value("my PIN", "4 digits long")
 
 
 def test_an_address_is_told_from_an_email_address() -> None:
