@@ -5,7 +5,7 @@ the evidence.
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -104,9 +104,9 @@ def ask(
         sample=sample.id if sample else "",
         question=question.text,
         evidence=sorted(question.evidence),
-        hits=told_ids(hits[:TOLD], question.evidence, sample.message_ids if sample else ()),
+        hits=told_ids(hits[:TOLD], question.evidence, sample.sessions if sample else ()),
         probe=probe,
-        measures={} if probe else measures(question, hits),
+        measures={} if probe else measures(question, hits, sample.sessions if sample else {}),
         newer_first=None if probe else newer_first(question, hits),
         score=max((hit.scores.get("relevance", hit.scores.get("store", 0.0)) for hit in hits), default=0.0),
         found=len(hits),
@@ -132,8 +132,10 @@ def _plain(client: MemoryClient, setup: Setup, text: str) -> list[MemoryHit]:
     return hits[: setup.config.fetch_k]
 
 
-def measures(question: Question, hits: Sequence[MemoryHit]) -> dict[str, float]:
-    """How much of the evidence was found, and where; by turns, and by sessions."""
+def measures(
+    question: Question, hits: Sequence[MemoryHit], session_of: Mapping[str, str] | None = None
+) -> dict[str, float]:
+    """How much of the evidence was found, and where; by turns, and by sessions, those of messages by their ids."""
     found: dict[str, float] = {}
     if gold := question.evidence:
         ranking = evidence_ranking(hits, gold)
@@ -145,7 +147,7 @@ def measures(question: Question, hits: Sequence[MemoryHit]) -> dict[str, float]:
             "mrr": reciprocal_rank(gold, ranking),
         }
     if sessions := question.sessions:
-        share = recall_at(sessions, unique(hit.record.thread_id or "" for hit in hits), 5)
+        share = recall_at(sessions, unique(session_ranking(hits, sessions, session_of or {})), 5)
         found |= {"session recall@5": share, "session any@5": float(share > 0), "session all@5": float(share == 1)}
     return found
 
@@ -159,6 +161,18 @@ def evidence_ranking(hits: Sequence[MemoryHit], gold: Collection[str]) -> list[s
     for hit in hits:
         shown = [source for source in hit.record.source_ids if source in gold and source not in ranking]
         ranking.append(shown[0] if shown else hit.record.id)
+    return ranking
+
+
+def session_ranking(hits: Sequence[MemoryHit], sessions: Collection[str], session_of: Mapping[str, str]) -> list[str]:
+    """One session a hit, best first: of those that are sought the one that it shows for the first time, else its own. A
+    fact that was told in several conversations shows each of them.
+    """
+    ranking: list[str] = []
+    for hit in hits:
+        told = (session_of[id] for id in hit.record.source_ids if id in session_of)
+        shown = next((session for session in told if session in sessions and session not in ranking), None)
+        ranking.append(hit.record.thread_id or "" if shown is None else shown)
     return ranking
 
 

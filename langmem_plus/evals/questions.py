@@ -57,9 +57,14 @@ class Sample:
         return sum(len(thread.messages) for thread in self.threads)
 
     @cached_property
-    def message_ids(self) -> frozenset[str]:
-        """The messages' ids."""
-        return frozenset(str(message["id"]) for thread in self.threads for message in thread.messages if message["id"])
+    def sessions(self) -> Mapping[str, str]:
+        """The thread of each message, by its id."""
+        return {
+            str(message["id"]): thread.thread_id or ""
+            for thread in self.threads
+            for message in thread.messages
+            if message["id"]
+        }
 
 
 def last_time(threads: Iterable[Conversation]) -> dt.datetime:

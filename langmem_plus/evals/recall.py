@@ -42,7 +42,7 @@ PROTOCOL = (
     "injected) and MemoryClient.search with k = fetch_k (the ranking); times are those of a store that was asked "
     "before: each row asks each store something first that isn't counted",
     "recall@k: share of the evidence turns among the first k hits; NDCG@10: normalised by all evidence; sessions: the "
-    "first 5 different threads among the hits",
+    "first 5 different threads among the hits, a fact counting for each conversation that told it",
     f"intervals: 95 %, {RESAMPLES} resamples of the questions, seed {SEED}",
     "bm25: the store's keyword ranking of the same turns (k1 1.2, b 0.75, stems, stop words, speakers' names), "
     f"without facts, neighbours and recall; McNemar: some evidence among the first {ANSWERED_AT} hits",

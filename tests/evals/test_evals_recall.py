@@ -13,7 +13,15 @@ import pytest
 from langmem_plus.client import MemoryClient
 from langmem_plus.config import MemoryConfig
 from langmem_plus.evals import recall
-from langmem_plus.evals.asking import Answer, evidence_ranking, measures, newer_first, told_ids, warm_up
+from langmem_plus.evals.asking import (
+    Answer,
+    evidence_ranking,
+    measures,
+    newer_first,
+    session_ranking,
+    told_ids,
+    warm_up,
+)
 from langmem_plus.evals.building import Moment, build, opened, without
 from langmem_plus.evals.datasets import read_dataset
 from langmem_plus.evals.probes import nonsense_questions, unrelated_questions
@@ -59,6 +67,20 @@ def test_sessions_are_counted_by_their_first_hit() -> None:
     assert both["recall@1"] == both["ndcg@10"] == both["session all@5"] == 1.0
 
 
+def test_a_fact_counts_for_each_conversation_that_told_it() -> None:
+    """Once for one hit; a hit of sessions that nobody seeks counts for its own."""
+    told = {"m1": "t1", "m2": "t2", "m3": "t3"}
+    hits = [
+        hit("fact", "m1", "m2", thread="t1"),
+        hit("again", "m1", "m2", thread="t1"),
+        hit("other", "m3", thread="t3"),
+    ]
+    assert session_ranking(hits, {"t2"}, told) == ["t2", "t1", "t3"]
+    assert session_ranking(hits, {"t1", "t2"}, told) == ["t1", "t2", "t3"]
+    assert measures(Question("?", "k", sessions=frozenset({"t2"})), hits, told)["session any@5"] == 1.0
+    assert measures(Question("?", "k", sessions=frozenset({"t2"})), hits)["session any@5"] == 0.0
+
+
 def test_the_first_version_that_is_found_decides() -> None:
     """Newer, older, or neither; a question about one statement isn't counted."""
     question = Question("?", "update", newer=frozenset({"new"}), older=frozenset({"old"}))
@@ -90,7 +112,7 @@ def test_recall_is_measured_end_to_end(tmp_path: Path, dataset_file: Write, form
         for answer in (each for each in row["answers"] if not each["probe"]):
             sample = samples[answer["sample"]]
             assert (answer["question"], set(answer["evidence"])) in [(q.text, q.evidence) for q in sample.questions]
-            assert sample.message_ids.issuperset(answer["hits"])
+            assert sample.sessions.keys() >= set(answer["hits"])
             assert (answer["measures"].get("recall@10") == 1.0) <= set(answer["evidence"]).issubset(answer["hits"])
     first = result["rows"][0]
     assert {"retrieve", "rerank", "mmr", "inject", "recall", "again"} <= first["milliseconds"].keys()
