@@ -35,6 +35,7 @@ from langmem_plus.text import STOP_WORDS, stem, tokens, words
 
 STATED = "the user asked to forget it"
 NAMED = "the user asked to forget what it tells"
+NOTHING = "nothing known is meant"
 TOO_MUCH = "everything about something is more than rules forget: name each statement, or forget the memories by hand"
 
 _PRONOUNS = """he she they him her them his hers their theirs you your yours"""
@@ -117,7 +118,7 @@ def _find_forgotten(request: str, known: Sequence[MemoryRecord]) -> tuple[list[M
         return meant, NAMED
     if len(meant) > 1:
         return [], f"{len(meant)} memories could be meant"
-    return [], f"{others[0].text!r} says more than that" if others else "nothing known is meant"
+    return [], f"{others[0].text!r} says more than that" if others else NOTHING
 
 
 def _may_hold(request: str, datum: Datum | None, text: str) -> bool:

@@ -38,7 +38,7 @@ from langmem_plus.remember.rules import replaces
 from langmem_plus.remember.settle import waits
 from langmem_plus.remember.statements import asks_not_to_keep
 from langmem_plus.remember.steps import Ask, Namespace, Steps, get_records, list_records
-from langmem_plus.remember.undone import tell_undone
+from langmem_plus.remember.undone import find_told, find_undone, tell_undone
 from langmem_plus.remember.untold import says_beside
 from langmem_plus.remember.witnesses import find_witnesses
 from langmem_plus.services import Services
@@ -233,7 +233,10 @@ def weigh_steps(
     made = [to_record(fact, waiting[fact.source_id], services.clock()) for fact in fresh if not is_request(fact)]
     about = [record for writing in result.writings for record in writing.seen.values()]
     done = [decision for writing in result.writings for decision in writing.decisions]
-    result.warnings += tell_undone(requests, done, [*about, *made]) if requests else []
+    undone = find_undone(requests, done, [*about, *made])
+    told = yield from find_told(namespace, undone, neighbours)
+    result.writings[-1].asking += [id for ids in told.values() for id in ids]
+    result.warnings += tell_undone([request for request in undone if request.key not in told], done)
     for writing in result.writings:
         writing.hold(services.review)
     return result

@@ -78,3 +78,12 @@ def test_only_what_is_meant_is_forgotten(client: MemoryClient) -> None:
     say(client, "Forget my phone number.", "Forget my birthday.")
     assert known(client) == sorted(kept)
     assert "567" not in found(client, "What is my phone number?")
+
+
+def test_what_a_message_alone_tells_is_forgotten_in_its_own_words(client: MemoryClient) -> None:
+    """It isn't recalled any more; a fact of the same message is."""
+    say(client, "The wifi password is sunflower99.", "My daughter Ella is 7. She goes to the Nygård school.")
+    say(client, "Forget that the wifi password is sunflower99.", "Forget that Ella goes to the Nygård school.")
+    assert "sunflower" not in found(client, "What is the wifi password?")
+    assert found(client, "What school does my daughter Ella go to?") in ("", "My daughter Ella is 7.")
+    assert known(client) == ["My daughter Ella is 7"]

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from langmem_plus.records import FORGOTTEN
+
 
 @pytest.mark.parametrize(
     ("said", "request_", "reason"),
@@ -68,3 +70,65 @@ def test_a_request_that_is_met_elsewhere_is_no_warning(person: Any) -> None:
     ann.store.put(everywhere, record.id, record.to_value())
     assert ann.say("Forget my email address.").report.warnings == []
     assert ann.store.get(everywhere, record.id).value["status"] == "deleted"
+
+
+@pytest.mark.parametrize(
+    ("turn", "request_"),
+    [
+        ("The wifi password is sunflower99.", "Forget that the wifi password is sunflower99."),
+        ("Jule's phone number is 555 1234 567.", "Forget that Jule's phone number is 555 1234 567."),
+        ("Das WLAN-Passwort ist Sonne99.", "Vergiss, dass das WLAN-Passwort Sonne99 ist."),
+        ("我的手机号是13812345678。", "忘记我的手机号是13812345678。"),
+        ("我的手机号是13812345678。", "忘记我的手机号。"),
+        ("My daughter Ella is 7. She goes to the Nygård school.", "Forget that Ella goes to the Nygård school."),
+        ("My dog is called Rex. He sleeps on the sofa.", "Forget that my dog sleeps on the sofa."),
+        ("My dog is called Rex. He sleeps on the sofa.", "Forget that he sleeps on the sofa."),
+    ],
+)
+def test_what_a_message_alone_tells_is_withheld(person: Any, turn: str, request_: str) -> None:
+    """Where a whole sentence of it says what is to be forgotten; facts that say something else stay, and no warning."""
+    ann = person()
+    ann.say(turn)
+    ann.say("The gate opens at nine.")
+    facts = ann.texts()
+    assert ann.say(request_).report.warnings == []
+    assert ann.texts() == facts
+    turns = {record.text: bool(record.metadata.get(FORGOTTEN)) for record in ann.records(role="user")}
+    assert turns == {turn: True, "The gate opens at nine.": False, request_: True}
+
+
+@pytest.mark.parametrize(
+    ("turn", "request_"),
+    [
+        ("The wifi password is sunflower99 at Anne's.", "Forget that the wifi password is sunflower99."),
+        ("The wifi password isn't sunflower99.", "Forget that the wifi password is sunflower99."),
+        ("My son Ben is 9. She goes to the Nygård school.", "Forget that Ella goes to the Nygård school."),
+        ("Jule's phone number is 555 1234 567.", "Forget my phone number."),
+    ],
+)
+def test_a_message_that_says_something_else_stays(person: Any, turn: str, request_: str) -> None:
+    """More, the opposite, or of somebody else: the request comes to nothing, and its owner is told."""
+    ann = person()
+    ann.say(turn)
+    (warning,) = ann.say(request_).report.warnings
+    assert "nothing was forgotten" in warning
+    assert [record.text for record in ann.records(role="user") if not record.metadata.get(FORGOTTEN)] == [turn]
+
+
+def test_what_somebody_else_said_alone_stays(person: Any) -> None:
+    """Only the asker's messages are withheld, and only those that were said before."""
+    ann = person()
+    ann.say("The wifi password is sunflower99.", name="Bob")
+    assert len(ann.say("Forget that the wifi password is sunflower99.", name="Ann").report.warnings) == 1
+    ann.say("The wifi password is sunflower99.", name="Ann")
+    assert [bool(record.metadata.get(FORGOTTEN)) for record in ann.records(role="user")] == [True, False, False]
+
+
+def test_what_is_pinned_stays_with_its_message(person: Any) -> None:
+    """A memory that is meant and kept isn't withheld in its message."""
+    ann = person()
+    ann.say("I live in Lyon.")
+    (record,) = ann.records()
+    ann.store.put(ann.scope.namespace, record.id, record.model_copy(update={"pinned": True}).to_value())
+    ann.say("Forget that I live in Lyon.")
+    assert not any(each.metadata.get(FORGOTTEN) for each in ann.records(role="user") if each.text == "I live in Lyon.")
