@@ -22,7 +22,7 @@ from langmem_plus.background import background
 from langmem_plus.graph.halves import Graph, build_remember_graph
 from langmem_plus.identity import alone
 from langmem_plus.labels import decode_label
-from langmem_plus.records import MemoryReport, Scope, utc_now
+from langmem_plus.records import MemoryReport, Scope, unique, utc_now
 from langmem_plus.services import Services
 from langmem_plus.telemetry import Observed, here, watch, watch_store
 
@@ -31,6 +31,10 @@ logger = logging.getLogger(__name__)
 watch("langmem_plus.background.pending", lambda: background.backlog[0])
 watch("langmem_plus.background.age", lambda: background.backlog[1])
 watch("langmem_plus.background.failed", lambda: background.failed)
+
+
+# Namespaces whose warnings wait for their user's next turn; more are users who don't come back.
+_TOLD = 10_000
 
 
 class Afterwards:
@@ -45,6 +49,7 @@ class Afterwards:
         self._services = replace(services, config=services.config.replace(strict=strict))
         self._graph = build_remember_graph(self._services, recorded=True)
         self._done: dict[Hashable, dt.datetime] = {}  # when a namespace was last worked off after work was given up
+        self._told: dict[Hashable, list[str]] = {}  # the warnings of a namespace's runs that nobody has seen
 
     def submit(self, scope: Scope, store: BaseStore, *, delay: float = 0.0, awaited: bool = True) -> None:
         """Draw facts out soon; returns at once. Calls for one thread that still wait are done together.
@@ -84,6 +89,20 @@ class Afterwards:
                 return failed.error if done is None or done < failed.at else None
         return None
 
+    def warnings(self, scope: Scope, store: BaseStore) -> list[str]:
+        """What runs of a namespace warned of since this was asked last: the turn that they belong to is answered, so
+        the next one's report tells it.
+        """
+        return self._told.pop((id(store), scope.namespace), [])
+
+    def _tell(self, scope: Scope, store: BaseStore, report: MemoryReport) -> Mapping[str, int]:
+        if report.warnings:
+            key = id(store), scope.namespace
+            self._told[key] = unique([*self._told.get(key, ()), *report.warnings])
+            for oldest in [*self._told][: len(self._told) - _TOLD]:
+                self._told.pop(oldest, None)
+        return report.counts
+
     def catch_up(self, store: BaseStore) -> bool:
         """Submit every namespace in which an earlier process left turns behind; returns at once.
 
@@ -118,7 +137,7 @@ class Afterwards:
     def _run(self, scope: Scope, store: BaseStore) -> bool:
         graph, config = self._bind(scope, store)
         try:
-            while (counts := _counts(graph.invoke({}, config))) and _goes_on(counts):
+            while (counts := self._tell(scope, store, _report(graph.invoke({}, config)))) and _goes_on(counts):
                 continue
         except NotImplementedError:
             return asyncio.run(self.arun(scope, store))
@@ -130,7 +149,7 @@ class Afterwards:
 
     async def _arun(self, scope: Scope, store: BaseStore) -> bool:
         graph, config = self._bind(scope, store)
-        while (counts := _counts(await graph.ainvoke({}, config))) and _goes_on(counts):
+        while (counts := self._tell(scope, store, _report(await graph.ainvoke({}, config)))) and _goes_on(counts):
             continue
         return counts.get("turns_elsewhere", 0) > 0
 
@@ -141,8 +160,8 @@ class Afterwards:
         return self._graph.copy({"store": store}), {"configurable": {**identity, "incognito": False}}
 
 
-def _counts(output: Mapping[str, Any]) -> dict[str, int]:
-    return MemoryReport.model_validate(output.get("memory_report") or {}).counts
+def _report(output: Mapping[str, Any]) -> MemoryReport:
+    return MemoryReport.model_validate(output.get("memory_report") or {})
 
 
 def _goes_on(counts: Mapping[str, int]) -> bool:

@@ -168,11 +168,12 @@ def remember_node(services: Services, afterwards: Afterwards) -> Step:
             return {}
         scope, store = services.find_scope(config), services.find_store()
         afterwards.submit(scope, store)
-        if (failure := afterwards.failure(scope, store)) is None:
+        report = MemoryReport(warnings=afterwards.warnings(scope, store))
+        if (failure := afterwards.failure(scope, store)) is not None:
+            report.warnings.append(f"facts of earlier turns aren't drawn out yet: {failure}")
+            report.counts["remember_failed"] = 1
+        if not report.warnings:
             return {}
-        report = MemoryReport(
-            warnings=[f"facts of earlier turns aren't drawn out yet: {failure}"], counts={"remember_failed": 1}
-        )
         return {"memory_report": report.after(state.get("memory_report"))}
 
     async def anode(state: MemoryState, config: RunnableConfig) -> Update:

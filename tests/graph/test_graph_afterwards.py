@@ -301,6 +301,17 @@ def test_a_failure_is_told_in_the_next_report(store, config, run_config, records
     assert graph.invoke(say("thanks"), run_config())["memory_report"]["warnings"] == []
 
 
+def test_a_warning_of_the_background_is_told_in_the_next_report(store, config, run_config):
+    """Once, by the next turn of that user: the turn that it belongs to was answered before."""
+    graph = create_memory_graph(ScriptedChatModel(then="ok"), store=store, config=config)
+    first = graph.invoke(say("Forget my blood type."), run_config())["memory_report"]
+    assert flush(store, PATIENCE)
+    others = graph.invoke(say("Who knows?"), run_config(user_id="bob"))["memory_report"]
+    told, then = (graph.invoke(say(text), run_config())["memory_report"] for text in ("I like tea", "I like jam"))
+    warned = [any("my blood type" in each for each in report["warnings"]) for report in (first, others, told, then)]
+    assert warned == [False, False, True, False]
+
+
 def test_closing_the_store_waits(tmp_path, config, run_config):
     """Who leaves `with MarkdownStore(...)` has the facts of what was said, and nobody writes into the folder then."""
     gate = Gate("The user's wife is called Anne")
