@@ -26,6 +26,7 @@ NEWER_THAN = "newer_than"  # in a fact's metadata: the ids of what it may replac
 PROPOSED = "proposed_tags"  # in a fact's metadata: what its neighbours are about, by tag the ids of these neighbours
 FORGOTTEN = "forgotten"  # in a turn's metadata: it tells what the user asked to forget, so it isn't recalled
 SAYS_MORE = "says_more"  # in a turn's metadata: it tells what none of its facts does; their fingerprints, by id
+DRAWN = "drawn_facts"  # in the metadata of a turn that tells no more than its facts: their fingerprints, by id
 REVIEW = "review"  # in metadata: what a fact waits for; in a turn's, which of its facts wait or were rejected
 GLOBAL_SPACE = "global"
 

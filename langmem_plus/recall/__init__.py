@@ -23,9 +23,10 @@ from langmem_plus.config import ENDLESS
 from langmem_plus.errors import InvalidValueError
 from langmem_plus.providers.spending import model_uses
 from langmem_plus.recall.answerable import SEARCHED
+from langmem_plus.recall.batches import arun_batches, run_batches
 from langmem_plus.recall.filters import Filter, RecordFilter, read_filter
 from langmem_plus.recall.inject import apply_context, build_context, clip_tail, inject_node, strip_context
-from langmem_plus.recall.mmr import akeep_scores, keep_scores, max_marginal_relevance, mmr_node, select
+from langmem_plus.recall.mmr import akeep_scores, choosing, keep_scores, max_marginal_relevance, mmr_node
 from langmem_plus.recall.plan import plan_node
 from langmem_plus.recall.query import bounded, current_name
 from langmem_plus.recall.rerank import arerank_with, rerank_node, rerank_with
@@ -100,7 +101,9 @@ def recall(
             ranked, reranked = rerank_with(services, query, hits, least=SEARCHED, asker=asker)
             done(reranked, ranked)
         with _observed("mmr", services, scope) as done:
-            chosen, selected = select(ranked, services.config, k, documents_apart=False)
+            others = [choice.id for choice in (*report.choices, *reranked.choices)]
+            choose = choosing(query, ranked, services, lambda: scope, others, k, documents_apart=False)
+            chosen, selected = run_batches(services.find_store, choose)
             selected.warnings += keep_scores(services, chosen)
             done(selected, chosen)
         whole = report.merge(reranked).merge(selected)
@@ -132,7 +135,9 @@ async def arecall(
             ranked, reranked = await arerank_with(services, query, hits, least=SEARCHED, asker=asker)
             done(reranked, ranked)
         with _observed("mmr", services, scope) as done:
-            chosen, selected = select(ranked, services.config, k, documents_apart=False)
+            others = [choice.id for choice in (*report.choices, *reranked.choices)]
+            choose = choosing(query, ranked, services, lambda: scope, others, k, documents_apart=False)
+            chosen, selected = await arun_batches(services.find_store, choose)
             selected.warnings += await akeep_scores(services, chosen)
             done(selected, chosen)
         whole = report.merge(reranked).merge(selected)

@@ -19,6 +19,7 @@ from langmem_plus.recall.filters import RecordFilter
 from langmem_plus.recall.made import make_choice, make_hit
 from langmem_plus.recall.overlap import coverage, spoken
 from langmem_plus.recall.own import own_record
+from langmem_plus.recall.times import Period, period_match
 from langmem_plus.records import (
     FORGOTTEN,
     REVIEW,
@@ -62,6 +63,7 @@ class Wanted:
         list_archives: fetch the newest archived conversations whatever they say.
         search: False fetches the thread's summary alone.
         filter: what else a record must meet.
+        days: the days that are asked for and nothing else; what was said then is listed beside what is searched.
     """
 
     scope: Scope
@@ -75,6 +77,7 @@ class Wanted:
     list_archives: bool = False
     search: bool = True
     filter: RecordFilter | None = None
+    days: Sequence[Period] = ()
 
     @functools.cached_property
     def namespaces(self) -> tuple[tuple[str, ...], ...]:
@@ -84,12 +87,12 @@ class Wanted:
 
 @dataclass
 class Found:
-    """What came back, as it is read, by its place in the store: hits, facts that were replaced, those in force that a
-    filter leaves out, and why other items are none.
+    """What came back, as it is read, by its place in the store: hits, facts that were replaced or whose time is over,
+    those in force that a filter leaves out, and why other items are none.
     """
 
     hits: dict[Place, MemoryHit] = field(default_factory=dict)
-    replaced: list[MemoryHit] = field(default_factory=list)
+    ended: list[MemoryHit] = field(default_factory=list)
     unasked: list[MemoryHit] = field(default_factory=list)
     left_out: dict[Place, str] = field(default_factory=dict)
     choices: dict[Place, Choice] = field(default_factory=dict)
@@ -140,8 +143,9 @@ def read_items(wanted: Wanted, items: Sequence[SearchItem], found: Found) -> int
         reason = _objection(record, wanted, window)
         if record is None or reason:
             found.left_out[place] = reason or "unreadable"
-            if record is not None and record.role == "memory" and record.status == "superseded":
-                found.replaced.append(make_hit(record, place[0], _scores(item)))
+            ended = record is not None and (record.status == "superseded" or reason == "expired")
+            if record is not None and record.role == "memory" and ended:
+                found.ended.append(make_hit(record, place[0], _scores(item)))
             if record is not None and record.role == "memory" and reason == "filtered":
                 found.unasked.append(MemoryHit(record=record, namespace=item.namespace))
             if record is not None and reason == "in_window":
@@ -223,13 +227,15 @@ def choose(wanted: Wanted, found: Found) -> tuple[list[MemoryHit], MemoryReport]
     """The candidates of all searches, each once, at most ``limit`` a namespace; a store that ranked nothing is ranked
     by the words that query and memory share."""
     current = without_contested(list(found.hits.values()))
-    hits, outdated = without_outdated(wanted.query, current, found.replaced, found.unasked)
+    hits, outdated = without_outdated(wanted.query, current, found.ended, found.unasked)
     unranked = [hit for hit in hits if "store" not in hit.scores and "coverage" not in hit.scores]
     query = set(tokens(wanted.query))
     for hit in unranked if query else ():
         hit.scores["coverage"] = coverage(query, spoken(hit.record))
     if len(unranked) > wanted.limit:
-        best = sorted(unranked, key=lambda hit: -hit.scores.get("coverage", 0.0))[: wanted.limit]
+        days = list(wanted.days)
+        told = {id(hit): period_match(days, hit.record.said_at.date()) for hit in unranked}
+        best = sorted(unranked, key=lambda hit: (-told[id(hit)], -hit.scores.get("coverage", 0.0)))[: wanted.limit]
         kept = {id(hit) for hit in best}
         hits = [hit for hit in hits if "store" in hit.scores or id(hit) in kept]
     counts = {"candidates": len(hits), **Counter(found.left_out.values())}
@@ -252,41 +258,51 @@ def _listed(targets: Any) -> Iterable[str]:
 
 
 def without_outdated(
-    query: str, hits: Sequence[MemoryHit], replaced: Sequence[MemoryHit], others: Sequence[MemoryHit] = ()
+    query: str, hits: Sequence[MemoryHit], ended: Sequence[MemoryHit], others: Sequence[MemoryHit] = ()
 ) -> tuple[list[MemoryHit], list[Choice]]:
-    """A turn is left out where the fact drawn from it that answers the query best was replaced since; and so is a reply
-    that repeated such a fact before it was replaced ("You live in Lyon.").
+    """A turn is left out where a fact drawn from it was replaced since, or its time is over, and said of the query what
+    the turn says; and so is a reply that repeated a fact before it was replaced ("You live in Lyon.").
 
     Turns are verbatim and stay as they were said; without this, what was corrected comes back through them. A turn that
-    says more about the query than the replaced fact does stays. ``others`` are facts that hold and weren't asked for.
+    says more about the query than the ended fact does stays. ``others`` are facts that hold and weren't asked for.
     """
     wanted = set(tokens(query))
-    sources = {source: fact for fact in replaced for source in fact.record.source_ids}
-    successors = _successors([*hits, *others], replaced)
+    sources: dict[str, list[MemoryHit]] = {}
+    for fact in ended:
+        for source in fact.record.source_ids:
+            sources.setdefault(source, []).append(fact)
+    successors = _successors([*hits, *others], ended)
     kept: list[MemoryHit] = []
     outdated: list[Choice] = []
     for hit in hits:
-        fact = sources.get(hit.record.id) if hit.record.role in TURN_ROLES else None
-        if fact is None or not _says_as_much(wanted, fact, hit):
-            fact = next((old for old, new in successors if _restates(wanted, hit, old.record, new)), None)
-        if fact is not None:
-            reason = f"what it says was replaced: {fact.record.replaced_by or fact.record.id}"
-            outdated.append(make_choice(hit.record, reason, kept=False))
+        told = sources.get(hit.record.id, ()) if hit.record.role in TURN_ROLES else ()
+        old = next((fact for fact in told if _says_as_much(wanted, fact, hit)), None)
+        if old is None:
+            old = next((fact for fact, new in successors if _restates(wanted, hit, fact.record, new)), None)
+        if old is not None:
+            outdated.append(make_choice(hit.record, _outdated(old.record), kept=False))
         else:
             kept.append(hit)
     return kept, outdated
 
 
-def _successors(hits: Sequence[MemoryHit], replaced: Sequence[MemoryHit]) -> list[tuple[MemoryHit, MemoryRecord]]:
+def _outdated(fact: MemoryRecord) -> str:
+    if fact.status == "active":
+        return f"what it says no longer holds: {fact.id}"
+    return f"what it says was replaced: {fact.replaced_by or fact.id}"
+
+
+def _successors(hits: Sequence[MemoryHit], ended: Sequence[MemoryHit]) -> list[tuple[MemoryHit, MemoryRecord]]:
     """Each replaced fact with the one that holds in its place today, where the search found that one, too."""
-    found = {hit.record.id: hit.record for hit in (*replaced, *hits)}
+    found = {hit.record.id: hit.record for hit in (*ended, *hits)}
+    over = {fact.record.id for fact in ended}
     pairs = []
-    for fact in replaced:
+    for fact in ended:
         record, seen = fact.record, {fact.record.id}
         while record.status != "active" and record.replaced_by in found and record.replaced_by not in seen:
             record = found[record.replaced_by]
             seen.add(record.id)
-        if record.status == "active":
+        if record.status == "active" and record.id not in over:
             pairs.append((fact, record))
     return pairs
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,9 +12,13 @@ import numpy.typing as npt
 from langchain_core.runnables import Runnable, RunnableConfig
 
 from langmem_plus.config import MemoryConfig
+from langmem_plus.recall.batches import Batches, arun_batches, run_batches
+from langmem_plus.recall.items import Place
 from langmem_plus.recall.made import make_choice
 from langmem_plus.recall.overlap import indicators, jaccard
-from langmem_plus.records import Choice, MemoryHit, MemoryReport, Scores
+from langmem_plus.recall.rerank import question_of
+from langmem_plus.recall.whole import checked, drawn_from, facts_in, unread
+from langmem_plus.records import Choice, MemoryHit, MemoryRecord, MemoryReport, Scope, Scores
 from langmem_plus.services import Services, Update, stage
 from langmem_plus.state import MemoryState
 
@@ -128,6 +132,44 @@ def select(
     return kept, report
 
 
+def choosing(
+    query: str,
+    hits: Sequence[MemoryHit],
+    services: Services,
+    scope: Callable[[], Scope],
+    others: Iterable[str],
+    k: int | None = None,
+    *,
+    documents_apart: bool = True,
+) -> Batches[tuple[list[MemoryHit], MemoryReport]]:
+    """`select`, and again as long as a turn among the chosen says what holds no longer: of those few it is looked up.
+
+    Args:
+        query: what was asked.
+        hits: sorted by their totals.
+        services: the settings and the clock.
+        scope: whose memory.
+        others: the ids of what was found beside the hits.
+        k: how many at most; None takes ``top_k``.
+        documents_apart: as for `select`.
+    """
+    left: list[Choice] = []
+    read: dict[Place, MemoryRecord | None] = {}
+    while True:
+        kept, report = select(hits, services.config, k, documents_apart=documents_apart)
+        marked = [hit for hit in kept if drawn_from(hit.record)]
+        ops = unread(marked, {*others, *(hit.record.id for hit in hits)}, read) if marked else []
+        if not ops:
+            report.choices += left
+            return kept, report
+        facts = facts_in(ops, (yield [*ops]), scope())
+        read |= facts
+        outdated = checked(query, marked, facts, services.clock())[1]
+        gone = {choice.id for choice in outdated}
+        hits = [hit for hit in hits if hit.record.id not in gone]
+        left += outdated
+
+
 def _why(hit: MemoryHit) -> str:
     names = ("relevance", "recency", "importance")
     return ", ".join(f"{name} {hit.scores[name]:.2f}" for name in names if name in hit.scores) or "it was found"
@@ -175,13 +217,18 @@ async def akeep_scores(services: Services, hits: Sequence[MemoryHit]) -> list[st
 def mmr_node(services: Services) -> Runnable[MemoryState, Update]:
     """The node: reads ``memory_hits``, writes ``memory_hits``, narrowed; the chosen ones' scores are kept."""
 
+    def choose(state: MemoryState, config: RunnableConfig) -> Batches[tuple[list[MemoryHit], MemoryReport]]:
+        others = [choice["id"] for choice in (state.get("memory_report") or {}).get("choices", ())]
+        query, _ = question_of(state)
+        return choosing(query, state.get("memory_hits") or [], services, lambda: services.find_scope(config), others)
+
     def run(state: MemoryState, config: RunnableConfig) -> Update:
-        kept, report = select(state.get("memory_hits") or [], services.config)
+        kept, report = run_batches(services.find_store, choose(state, config))
         report.warnings += keep_scores(services, kept)
         return {"memory_hits": kept, "memory_report": report}
 
     async def arun(state: MemoryState, config: RunnableConfig) -> Update:
-        kept, report = select(state.get("memory_hits") or [], services.config)
+        kept, report = await arun_batches(services.find_store, choose(state, config))
         report.warnings += await akeep_scores(services, kept)
         return {"memory_hits": kept, "memory_report": report}
 

@@ -10,7 +10,7 @@ from typing import TypeAlias
 from langmem_plus.fence import fold
 from langmem_plus.recall.made import make_choice, with_scores
 from langmem_plus.recall.overlap import coverage, spoken
-from langmem_plus.recall.whole import drawn_from
+from langmem_plus.recall.whole import corrects, drawn_from, says_more
 from langmem_plus.records import TURN_ROLES, Choice, MemoryHit, MemoryRecord
 from langmem_plus.speakers import key_of, name_of
 from langmem_plus.text import tokens, words
@@ -24,6 +24,8 @@ NEARLY = 0.1
 # A turn of so many words at most that tells what none of its facts does is shown for them: the other half of what was
 # said ("She goes to …") seldom shares a word with what is asked.
 WHOLE_WORDS = 60
+# By so much a fact comes to stand below the turn that it corrects.
+BELOW = 1e-9
 # A shorter text stands in many replies by chance.
 _ECHO_WORDS = 3
 
@@ -58,7 +60,8 @@ def without_repeats(
 ) -> tuple[list[MemoryHit], list[Choice]]:
     """A fact isn't shown beside the turn that it came from: the fact stays, at the better of both places, unless the
     turn answers better by more than `TURN_MARGIN`, or no fact says what the turn says of the question, or the turn is
-    short and tells more than its facts; then the turn stands for its facts. Takes and gives sorted hits.
+    short and tells more than its facts; then the turn stands for its facts, but for those that somebody corrected since
+    they were drawn from it. Takes and gives sorted hits.
 
     Args:
         hits: sorted by their totals.
@@ -83,11 +86,13 @@ def without_repeats(
             if (teller := _teller(wanted, turn, families.get(here, {}), told_by, near)) is not None:
                 dropped[here] = left_out(turn, f"what it says of that is told by {teller.record.id}")
             continue
-        whole = all(_is_told_by(fact.record, turn.record) for fact in facts.values()) and _says_more(turn.record)
+        whole = all(_is_told_by(fact.record, turn.record) for fact in facts.values()) and _is_whole(turn.record)
         saying = {} if whole else {place: fact for place, fact in facts.items() if _says_it(wanted, fact, turn, near)}
         best = next(iter(saying), None)
         if best is None or answers[here] - max(answers[place] for place in saying) > TURN_MARGIN:
             for place, fact in facts.items():
+                if corrects(fact.record, turn.record):
+                    continue
                 dropped[place] = left_out(fact, f"the turn that it came from says more: {turn.record.id}")
                 if whole:
                     totals[here] = max(totals[here], totals[place])
@@ -101,6 +106,44 @@ def without_repeats(
         if fact_place in dropped and fact_place not in told_by and dropped.keys() >= families[turn_place].keys():
             dropped.pop(turn_place, None)
     return with_totals([hit for hit in hits if place_of(hit) not in dropped], totals), list(dropped.values())
+
+
+def corrections(kept: Sequence[MemoryHit], others: Sequence[MemoryHit]) -> dict[Place, float]:
+    """Those of the others that say what holds in the place of what a turn among the kept still says: the facts of it
+    that were corrected by hand, and those that replaced one. Each with a total a little below the turn's: whoever is
+    shown the turn is told that, too.
+    """
+    turns: dict[Place, list[MemoryHit]] = {}
+    for turn in kept:
+        for id in drawn_from(turn.record):
+            turns.setdefault((turn.namespace, id), []).append(turn)
+    found: dict[Place, float] = {}
+    for fact in others if turns else ():
+        told = [turn for id in fact.record.replaces for turn in turns.get((fact.namespace, id), ())]
+        told += [turn for turn in turns.get(place_of(fact), ()) if corrects(fact.record, turn.record)]
+        if told and fact.record.role == "memory":
+            found[place_of(fact)] = max(turn.scores["total"] for turn in told) - BELOW
+    return found
+
+
+def with_corrections(
+    kept: list[MemoryHit], refused: Sequence[tuple[MemoryHit, dict[str, float], str]]
+) -> tuple[list[MemoryHit], list[Choice]]:
+    """The hits, sorted, with what corrects a turn among them, however little it says of the question itself; and why
+    the others were refused.
+    """
+    totals = corrections(kept, [hit for hit, _, _ in refused])
+    beside = [
+        with_scores(hit, {**scores, "total": totals[place_of(hit)]})
+        for hit, scores, _ in refused
+        if place_of(hit) in totals
+    ]
+    dropped = [
+        make_choice(hit.record, reason, kept=False, scores=scores)
+        for hit, scores, reason in refused
+        if place_of(hit) not in totals
+    ]
+    return sorted([*kept, *beside], key=by_total) if beside else kept, dropped
 
 
 def _families(hits: Sequence[MemoryHit], turns: Sequence[MemoryHit]) -> dict[Place, dict[Place, MemoryHit]]:
@@ -118,7 +161,7 @@ def _says_it(wanted: set[str], fact: MemoryHit, turn: MemoryHit, near: Mapping[P
     """Whether a fact says what its turn says of the question."""
     if coverage(wanted, spoken(fact.record)) >= coverage(wanted, spoken(turn.record)):
         return True
-    if drawn_from(turn.record) and not fact.record.pinned:
+    if says_more(turn.record) and not fact.record.pinned:
         return False  # the words that it lacks may be of what no fact tells
     fact_near, turn_near = near.get(place_of(fact)), near.get(place_of(turn))
     return fact_near is not None and turn_near is not None and fact_near >= turn_near - NEARLY
@@ -138,9 +181,9 @@ def _teller(
     return next(tellers, None)
 
 
-def _says_more(turn: MemoryRecord) -> bool:
+def _is_whole(turn: MemoryRecord) -> bool:
     """Whether a turn that isn't long tells what none of its facts does."""
-    return bool(drawn_from(turn)) and len(words(turn.text)) <= WHOLE_WORDS
+    return says_more(turn) and len(words(turn.text)) <= WHOLE_WORDS
 
 
 def _is_told_by(fact: MemoryRecord, turn: MemoryRecord) -> bool:

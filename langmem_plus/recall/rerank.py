@@ -18,7 +18,7 @@ from langmem_plus.providers import TextBits, TokenEncoder
 from langmem_plus.providers.spending import spending
 from langmem_plus.recall.answerable import INJECTED
 from langmem_plus.recall.built_in import Judged, judge
-from langmem_plus.recall.made import make_choice, with_scores
+from langmem_plus.recall.made import with_scores
 from langmem_plus.recall.newer import linked_first, newer_first
 from langmem_plus.recall.overlap import spoken
 from langmem_plus.recall.query import bounded, current_name, current_text
@@ -29,6 +29,7 @@ from langmem_plus.recall.repeats import (
     by_total,
     left_out,
     place_of,
+    with_corrections,
     without_copies,
     without_echoes,
     without_repeats,
@@ -95,13 +96,13 @@ def rank(
         asker: the name of who asks, "" where nobody is named.
     """
     kept: list[MemoryHit] = []
-    dropped: list[Choice] = []
+    refused: list[tuple[MemoryHit, dict[str, float], str]] = []
     shares = judged.given() if judged is not None else []
     for place, (hit, numbers) in enumerate(zip(hits, _numbers(hits, relevance, config, now), strict=True)):
         scores = {**hit.scores, **(shares[place] if shares else {}), **numbers}
         reason = _refusal(hit, numbers["relevance"], config, supported is None or bool(supported[place]))
         if reason:
-            dropped.append(make_choice(hit.record, reason, kept=False, scores=scores))
+            refused.append((hit, scores, reason))
         else:
             kept.append(with_scores(hit, scores))
     kept.sort(key=by_total)
@@ -120,6 +121,7 @@ def rank(
     kept, echoes = without_echoes(kept)
     if judged is not None and judged.asked is not None:
         kept = newer_first(kept, judged.asked, judged.bits)
+    kept, dropped = with_corrections(kept, refused)
     return kept, [*dropped, *questions, *repeats, *copies, *echoes]
 
 

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from langchain_core.messages import BaseMessage
 from langchain_core.runnables import Runnable, RunnableConfig
-from langgraph.store.base import BaseStore, GetOp, Item, Op, Result, SearchItem, SearchOp
+from langgraph.store.base import BaseStore, GetOp, Item, Op, SearchItem, SearchOp
 
+from langmem_plus.recall.asked_days import asked_days, said_then
+from langmem_plus.recall.batches import Batches, arun_batches, run_batches
 from langmem_plus.recall.filters import RecordFilter
 from langmem_plus.recall.items import Found, Wanted, choose, read_item, read_items
 from langmem_plus.recall.plan import plan_messages
 from langmem_plus.recall.query import bounded, current_text
 from langmem_plus.recall.tail import clip_tail
-from langmem_plus.recall.whole import checked, siblings
+from langmem_plus.recall.whole import checked, facts_in, siblings
 from langmem_plus.recall.workspace import Found as FoundDocuments
 from langmem_plus.recall.workspace import afind_documents, find_documents
 from langmem_plus.records import ROLES, MemoryHit, MemoryReport, Scope, summary_key
@@ -73,6 +75,17 @@ def first_ops(wanted: Wanted) -> list[SearchOp]:
         archives = {"role": "archive"}
         ops += [SearchOp(name, filter=archives, limit=wanted.limit) for name in wanted.namespaces]
     return ops
+
+
+def day_ops(wanted: Wanted, *, exact: bool) -> list[SearchOp]:
+    """Listings of what was said on the days that are asked for. ``exact``: the store compares times, which not all do;
+    of others the newest are read.
+    """
+    if not wanted.days:
+        return []
+    told = {"status": "active", "observed_at": said_then(wanted.days)} if exact else None
+    limit = wanted.limit if exact else max(wanted.limit, wanted.config.keyword_pool)
+    return [SearchOp(namespace, filter=told, limit=limit) for namespace in wanted.namespaces]
 
 
 @dataclass(frozen=True)
@@ -153,7 +166,7 @@ def _read_page(wanted: Wanted, op: SearchOp, items: Sequence[SearchItem], found:
     return _Page(op, len(items), own, usable, any(item.score is not None for item in items))
 
 
-def _fetching(store: BaseStore, wanted: Wanted, summary: bool) -> Generator[list[Op], list[Result], Answer]:
+def _fetching(store: BaseStore, wanted: Wanted, summary: bool) -> Batches[Answer]:
     """What to ask the store for, batch by batch, and what its answers come to."""
     with_summary = summary and wanted.scope.thread_id is not None
     ops: list[Op] = [GetOp(wanted.scope.namespace, summary_key(wanted.scope))] if with_summary else []
@@ -164,6 +177,8 @@ def _fetching(store: BaseStore, wanted: Wanted, summary: bool) -> Generator[list
         searches = [store.exactly(op, narrowed=reranks) for op in searches]
     elif reranks:
         searches = [op._replace(limit=_FOREIGN * op.limit) for op in searches]
+    listings = day_ops(wanted, exact=exact) if wanted.search else []
+    searches += [store.exactly(op) if isinstance(store, SearchesExactly) else op for op in listings]
     results: Sequence[Any] = yield [*ops, *searches]
     item, results = (results[0] if with_summary else None), results[len(ops) :]
     found, usable = Found(), [0] * len(searches)
@@ -181,33 +196,20 @@ def _fetching(store: BaseStore, wanted: Wanted, summary: bool) -> Generator[list
     hits, report = choose(wanted, found)
     unread = siblings(hits)
     results = (yield [*unread]) if unread else []
-    read = {
-        (op.namespace, op.key): None if each is None else read_item(each, wanted.scope)
-        for op, each in zip(unread, results, strict=True)
-    }
-    return checked(hits, read, wanted.now), item, report
+    hits, left = checked(wanted.query, hits, facts_in(unread, results, wanted.scope), wanted.now, found.ended)
+    report.choices += left
+    report.counts["candidates"] = len(hits)
+    return hits, item, report
 
 
 def fetch(store: BaseStore, wanted: Wanted, *, summary: bool = False) -> Answer:
     """Ask the store, and again where the first answer left too little; with the thread's summary where it is wanted."""
-    steps = _fetching(store, wanted, summary)
-    try:
-        ops = next(steps)
-        while True:
-            ops = steps.send(store.batch(ops))
-    except StopIteration as stop:
-        return stop.value  # type: ignore[no-any-return]
+    return run_batches(lambda: store, _fetching(store, wanted, summary))
 
 
 async def afetch(store: BaseStore, wanted: Wanted, *, summary: bool = False) -> Answer:
     """As `fetch`."""
-    steps = _fetching(store, wanted, summary)
-    try:
-        ops = next(steps)
-        while True:
-            ops = steps.send(await store.abatch(ops))
-    except StopIteration as stop:
-        return stop.value  # type: ignore[no-any-return]
+    return await arun_batches(lambda: store, _fetching(store, wanted, summary))
 
 
 def _asked(
@@ -220,7 +222,10 @@ def _asked(
     filter: RecordFilter | None,
 ) -> Wanted:
     settings, now = services.config, services.clock()
-    return Wanted(scope, query, limit, settings, now, exclude_ids=exclude_ids, messages=messages, filter=filter)
+    days = asked_days(query, now.date())
+    return Wanted(
+        scope, query, limit, settings, now, exclude_ids=exclude_ids, messages=messages, filter=filter, days=days
+    )
 
 
 def retrieve(
@@ -281,16 +286,18 @@ def want(state: MemoryState, services: Services, config: RunnableConfig) -> Want
         return None
     roles = set(_FACTS_AND_TURNS)
     roles.update(_ASKED_FOR.get(plan.strategy, ()))
+    asked, now = bounded(current_text(messages)), services.clock()
     return Wanted(
         scope=services.find_scope(config),
-        query=plan.query or bounded(current_text(messages)),
+        query=plan.query or asked,
         limit=settings.fetch_k,
         config=settings,
-        now=services.clock(),
+        now=now,
         roles=frozenset(roles),
         messages=clip_tail(messages, settings),
         list_archives=plan.strategy == "archive" and not plan.query,
         search=plan.strategy != "tail",
+        days=asked_days(asked, now.date()),
     )
 
 

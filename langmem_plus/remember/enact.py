@@ -14,7 +14,7 @@ from typing import Any
 from langgraph.store.base import PutOp
 from pydantic import BaseModel, Field
 
-from langmem_plus.records import SAYS_MORE, Decision, Fact, MemoryRecord, MemoryReport
+from langmem_plus.records import DRAWN, SAYS_MORE, Decision, Fact, MemoryRecord, MemoryReport
 from langmem_plus.remember.answer import APPROVED, Answer
 from langmem_plus.remember.ledger import Ledger
 from langmem_plus.remember.review import REJECTED, WAITS, Policy, Waiting, find_held, group, note
@@ -185,7 +185,10 @@ class _Writer:
         ledger = Ledger(waiting, now)
         ledger.learn(record for record in current.values() if record.role == "memory")
         noted = self._apply(ledger, current, waiting)
-        turns = {id: self._worked_off(turn, current, now) for id, turn in waiting.items()}
+        puts = ledger.puts(writing.namespace)
+        texts = {id: record.text for id, record in current.items()}
+        texts |= {op.key: str(op.value["text"]) for op in puts if op.value is not None}
+        turns = {id: self._worked_off(turn, texts, now) for id, turn in waiting.items()}
         forgets = any(decision.event == "DELETE" and decision.fact is None for decision in self.decisions)
         hidden = [*writing.asking, *(writing.witnesses if forgets else ())]
         turns |= withheld({**current, **turns}, hidden)
@@ -194,17 +197,23 @@ class _Writer:
             said = [each for each in replies if each in current and may_return(current[each])]
             for id in (source, *(each for each in said if about and exchange_of(current[each]) == about)):
                 turns[id] = note(turns.get(id) or current[id], key, state)
-        return [*ledger.puts(writing.namespace), *(put(writing.namespace, turn) for turn in turns.values())]
+        return [*puts, *(put(writing.namespace, turn) for turn in turns.values())]
 
-    def _worked_off(self, turn: MemoryRecord, current: Mapping[str, MemoryRecord], now: dt.datetime) -> MemoryRecord:
-        """The turn as its facts leave it, with fingerprints of them where it tells more than they do."""
+    def _worked_off(self, turn: MemoryRecord, texts: Mapping[str, str], now: dt.datetime) -> MemoryRecord:
+        """The turn as its facts leave it, with their fingerprints: they tell whether what it says still holds.
+
+        Args:
+            turn: what was worked off.
+            texts: of all that is stored now, by its id.
+            now: when.
+        """
         drawn = [(each, each.fact) for each in self.writing.decisions if each.fact and each.fact.source_id == turn.id]
-        metadata = {name: value for name, value in turn.metadata.items() if name != SAYS_MORE}
-        if drawn and says_more(turn.text, [fact.text for _, fact in drawn]):
-            texts = {fact.key: fact.text for each, fact in drawn if each.event in ("ADD", "UPDATE")}
-            known = [each.target for each, _ in drawn if each.event == "NONE" and each.target in current]
-            texts |= {target: current[target].text for target in known if target is not None}
-            metadata[SAYS_MORE] = {id: fingerprint(text) for id, text in texts.items()}
+        metadata = {name: value for name, value in turn.metadata.items() if name not in (SAYS_MORE, DRAWN)}
+        ids = [each.target if each.event == "NONE" else fact.key for each, fact in drawn if each.event != "DELETE"]
+        prints = {id: fingerprint(texts[id]) for id in ids if id is not None and id in texts}
+        if prints:
+            more = says_more(turn.text, [fact.text for _, fact in drawn])
+            metadata[SAYS_MORE if more else DRAWN] = prints
         return turn.model_copy(update={"extracted": True, "updated_at": now, "metadata": metadata})
 
     def _apply(

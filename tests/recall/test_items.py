@@ -132,6 +132,20 @@ def test_a_turn_that_says_more_than_its_replaced_fact_stays(hit: MakeHit) -> Non
         assert ([found.record.id for found in kept], outdated) == (["turn"], [])
 
 
+def test_any_of_the_facts_that_ended_takes_its_turn_along(hit: MakeHit) -> None:
+    """The one that says what the turn says of the query, wherever the search put it; also where its time is over."""
+    turn = hit("I live in Lyon. I drive a Saab.", id="turn", role="user")
+    home = hit("I live in Lyon.", source_ids=["turn"], status="superseded", replaced_by="new")
+    car = hit("I drive a Saab.", source_ids=["turn"], expires_at=NOW)
+    for facts in ([home, car], [car, home]):
+        for query, reason in (("Where do I live?", "was replaced: new"), ("What do I drive?", "no longer holds")):
+            kept, outdated = without_outdated(query, [turn], facts)
+            assert kept == []
+            assert [reason in choice.reason for choice in outdated] == [True]
+    kept, _ = without_outdated("What do I drive?", [turn], [home])
+    assert kept == [turn]
+
+
 @pytest.mark.parametrize("id", ["m1", "m2", None])
 def test_an_image_message_in_the_window_is_known_by_its_id_or_its_text(hit: MakeHit, id: str | None) -> None:
     """A turn holds a placeholder for the image, and so does the message's text, also where its id is another one."""

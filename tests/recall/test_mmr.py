@@ -10,14 +10,16 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from langgraph.store.base import BaseStore
+from langchain_core.runnables import RunnableConfig
+from langgraph.store.base import BaseStore, GetOp
 from langgraph.store.memory import InMemoryStore
 
 from langmem_plus.config import MemoryConfig
 from langmem_plus.recall.mmr import keep_scores, max_marginal_relevance, mmr, mmr_node, select, similarity_of
-from langmem_plus.records import MemoryHit, MemoryRecord, Scope
+from langmem_plus.records import DRAWN, Choice, MemoryHit, MemoryRecord, MemoryReport, Scope
 from langmem_plus.services import Services
 from langmem_plus.store import MarkdownStore
+from langmem_plus.text import fingerprint
 
 NOW = dt.datetime(2026, 3, 1, 12, tzinfo=dt.UTC)
 MakeHit = Callable[..., MemoryHit]
@@ -193,6 +195,45 @@ def test_scores_that_cannot_be_kept_do_not_spoil_the_recall(hit: MakeHit) -> Non
     strict = Services(store=Full(), config=MemoryConfig(strict=True))
     with pytest.raises(OSError, match="disk full"):
         keep_scores(strict, [hit("tea", {"total": 1.0})])
+
+
+class Counting(InMemoryStore):
+    """A store that counts the items that it is asked for."""
+
+    gets = 0
+
+    def batch(self, ops: Any) -> Any:
+        """Counts, and answers."""
+        ops = list(ops)
+        self.gets += sum(isinstance(op, GetOp) for op in ops)
+        return super().batch(ops)
+
+    async def abatch(self, ops: Any) -> Any:
+        """The same."""
+        return self.batch(ops)
+
+
+@pytest.mark.parametrize("waits", [False, True])
+async def test_a_turn_whose_fact_is_gone_makes_room_for_the_next(hit: MakeHit, waits: bool) -> None:
+    """Only what would be shown is looked up, and only what the search didn't find: a fact that was dropped is there."""
+    store = Counting()
+
+    def turn(text: str, total: float, fact: str) -> MemoryHit:
+        return hit(text, {"total": total}, role="user", metadata={DRAWN: {fact: fingerprint(text)}})
+
+    there = hit("milk", id="there")
+    store.put(there.namespace, "there", there.record.to_value())
+    found = [turn("tea", 1.0, "gone"), turn("milk", 0.9, "there"), turn("rice", 0.8, "found"), turn("ham", 0.7, "no")]
+    services = Services(store=store, config=MemoryConfig(top_k=2))
+    dropped = MemoryReport(choices=[Choice(id="found", text="rice", kept=False, reason="told")])
+    state = {"memory_hits": found, "memory_report": dropped.model_dump(mode="json")}
+    config: RunnableConfig = {"configurable": {"user_id": "ann"}}
+    node = mmr_node(services)
+    update = (await node.ainvoke(state, config)) if waits else node.invoke(state, config)
+    assert ids(update["memory_hits"]) == ["milk", "rice"]
+    reasons = {choice["id"]: choice["reason"] for choice in update["memory_report"]["choices"]}
+    assert reasons["tea"] == "a fact drawn from it was taken out: gone"
+    assert store.gets == 2
 
 
 def test_nothing_found_is_nothing_chosen() -> None:

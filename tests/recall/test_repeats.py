@@ -7,10 +7,19 @@ from typing import Any
 
 import pytest
 
-from langmem_plus.recall.repeats import TURN_MARGIN, place_of, without_copies, without_echoes, without_repeats
-from langmem_plus.records import SAYS_MORE, MemoryHit
+from langmem_plus.recall.repeats import (
+    TURN_MARGIN,
+    corrections,
+    place_of,
+    without_copies,
+    without_echoes,
+    without_repeats,
+)
+from langmem_plus.records import DRAWN, SAYS_MORE, MemoryHit
+from langmem_plus.text import fingerprint
 
 MakeHit = Callable[..., MemoryHit]
+LIVES, HOME = fingerprint("I live in Lyon."), fingerprint("My home is Lyon.")
 
 
 def ids(hits: list[MemoryHit]) -> list[str]:
@@ -53,7 +62,12 @@ def test_a_turn_that_tells_more_than_its_facts_stands_for_them(
     hit: MakeHit, turn: dict[str, Any], fact: dict[str, Any], shown: str
 ) -> None:
     """At the better of both places; not where it is long, nor for a fact that is newer than it, or pinned."""
-    said = {"text": "I live in Lyon. It is hot.", "metadata": {SAYS_MORE: {"fact": "0"}}, "source_ids": ["m1"], **turn}
+    said = {
+        "text": "I live in Lyon. It is hot.",
+        "metadata": {SAYS_MORE: {"fact": LIVES}},
+        "source_ids": ["m1"],
+        **turn,
+    }
     known = {"text": "I live in Lyon.", "source_ids": ["turn", "m1"], **fact}
     hits = [
         hit(known.pop("text"), {"total": 0.9}, id="fact", **known),
@@ -126,10 +140,46 @@ def test_the_same_words_are_shown_once(hit: MakeHit) -> None:
 def test_a_pinned_fact_is_not_dropped_for_more_words_of_the_question(hit: MakeHit) -> None:
     """Where it is as near to the question as its turn; what isn't pinned gives way to the turn."""
     turn = hit(
-        "I live in Lyon. It is hot.", {"total": 0.6}, id="turn", role="user", metadata={SAYS_MORE: {"fact": "0"}}
+        "I live in Lyon. It is hot.", {"total": 0.6}, id="turn", role="user", metadata={SAYS_MORE: {"fact": HOME}}
     )
     for pinned, shown in ((True, "fact"), (False, "turn")):
         fact = hit("My home is Lyon.", {"total": 0.9}, id="fact", source_ids=["turn"], pinned=pinned)
         near = {place_of(turn): 0.8, place_of(fact): 0.8}
         kept, _ = without_repeats([fact, turn], query="Do I live where it is hot?", near=near)
         assert ids(kept) == [shown]
+
+
+@pytest.mark.parametrize("mark", [SAYS_MORE, DRAWN])
+def test_a_corrected_fact_is_never_dropped_for_its_turn(hit: MakeHit, mark: str) -> None:
+    """However much better the turn answers; what still says what was drawn from it gives way."""
+    drawn = {"old": LIVES, "same": HOME}
+    turn = hit(
+        "I live in Lyon. My home is Lyon. It is hot.", {"total": 0.9}, id="turn", role="user", metadata={mark: drawn}
+    )
+    old = hit("I live in Nice.", {"total": 0.2}, id="old", source_ids=["turn"])
+    same = hit("My home is Lyon.", {"total": 0.1}, id="same", source_ids=["turn"])
+    kept, dropped = without_repeats([turn, old, same], query="Where is it hot?")
+    assert ids(kept) == ["turn", "old"]
+    assert [choice.id for choice in dropped] == ["same"]
+
+
+@pytest.mark.parametrize(
+    ("fact", "beside"),
+    [
+        ({"id": "one", "text": "I live in Nice."}, True),
+        ({"id": "new", "text": "I moved to Paris.", "replaces": ["one"]}, True),
+        ({"id": "one", "text": "I live in Lyon."}, False),
+        ({"id": "new", "text": "I moved to Paris.", "replaces": ["other"]}, False),
+        ({"id": "one", "text": "I live in Nice.", "namespace": ("memories", "ann", "global")}, False),
+        ({"id": "one", "text": "I live in Nice.", "role": "user"}, False),
+    ],
+)
+def test_what_corrects_a_turn_stands_below_it(hit: MakeHit, fact: dict[str, Any], beside: bool) -> None:
+    """A fact of it that says something else by now, and one that replaced one; nothing else that was refused."""
+    turn = hit("I live in Lyon. It is hot.", {"total": 0.6}, id="turn", role="user", metadata={DRAWN: {"one": LIVES}})
+    other = hit("Ice helps.", {"total": 0.9}, id="ice", role="user")
+    refused = hit(fact.pop("text"), {"total": 0.01}, **fact)
+    found = corrections([other, turn], [refused])
+    assert list(found) == ([place_of(refused)] if beside else [])
+    assert all(0.59 < total < 0.6 for total in found.values())
+    assert corrections([other], [refused]) == {}

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from langmem_plus import MemoryClient, MemoryConfig
-from langmem_plus.records import SAYS_MORE
+from langmem_plus.records import DRAWN, SAYS_MORE
 from langmem_plus.remember.untold import says_beside, says_more
 from langmem_plus.text import fingerprint
 
@@ -82,12 +82,14 @@ def test_the_other_half_of_a_message_is_told(tmp_path: Path, text: str, question
         assert any(answer in hit.text for hit in client.search(question, user_id="ann"))
 
 
-def test_a_turn_that_its_facts_tell_has_no_mark(tmp_path: Path) -> None:
-    """Then the fact is shown, which is shorter, and may be corrected in its file."""
+def test_a_turn_that_its_facts_tell_is_marked_as_such(tmp_path: Path) -> None:
+    """Then the fact is shown, which is shorter, and may be corrected in its file; what it was is known all the same."""
     with MemoryClient(tmp_path, config=MemoryConfig(background=False)) as client:
         client.add([{"role": "user", "content": "Hi! My wife is called Anne."}], user_id="ann", thread_id="t")
         (turn,) = client.list(user_id="ann", role="user")
+        (fact,) = client.list(user_id="ann", role="memory")
         assert SAYS_MORE not in turn.metadata
+        assert turn.metadata[DRAWN] == {fact.id: fingerprint(fact.text)}
         assert [hit.record.role for hit in client.search("What is my wife called?", user_id="ann")] == ["memory"]
 
 
@@ -101,3 +103,18 @@ def test_what_a_person_corrected_in_a_fact_is_shown(tmp_path: Path) -> None:
         assert path is not None
         path.write_text(path.read_text().replace("Ella is 7", "Ella is 8"))
         assert "Ella is 8" in client.explain("How old is Ella?", user_id="ann").context
+
+
+def test_a_turn_that_says_what_is_known_names_what_says_it(tmp_path: Path) -> None:
+    """The fact that stands, in its own words; a turn that no fact is drawn from names none."""
+    with MemoryClient(tmp_path, config=MemoryConfig(background=False)) as client:
+        for thread, text in enumerate(("My wife is called Anne.", "Hi! My wife is called Anne!", "Where is the pool?")):
+            client.add([{"role": "user", "content": text}], user_id="ann", thread_id=f"t{thread}")
+        (fact,) = client.list(user_id="ann", role="memory")
+        marks = {turn.text: turn.metadata.get(DRAWN) for turn in client.list(user_id="ann", role="user")}
+        known = {fact.id: fingerprint(fact.text)}
+        assert marks == {
+            "My wife is called Anne.": known,
+            "Hi! My wife is called Anne!": known,
+            "Where is the pool?": None,
+        }
