@@ -17,6 +17,7 @@ from langmem_plus.errors import ModelRestingError
 from langmem_plus.providers import TextBits, TokenEncoder
 from langmem_plus.providers.spending import spending
 from langmem_plus.recall.answerable import INJECTED
+from langmem_plus.recall.asked_days import asked_days, split_by_days
 from langmem_plus.recall.built_in import Judged, judge
 from langmem_plus.recall.made import with_scores
 from langmem_plus.recall.newer import linked_first, newer_first
@@ -230,7 +231,7 @@ def _rank_alone(
     if config.relevance == "calibrated" and config.reranker.lower() != "none":
         judged = _judge(query, hits, now, encoder, config, asker)
     sure = judged.probability if judged is not None else None
-    relevance, supported = relevance_of(query, hits, config, judged, strict=least >= INJECTED)
+    relevance, supported = relevance_of(query, hits, config, judged, strict=least >= INJECTED, asker=asker)
     named = np.array([hit.record.role in asked_for for hit in hits], bool)
     if sure is not None and sure < least and config.score_threshold is None:
         below = f"the probability is {sure:.2f}, below {least:g}, the bound where score_threshold is not set"
@@ -240,6 +241,20 @@ def _rank_alone(
         kept, dropped = rank(hits, np.ones(len(hits)), config, now)
         return kept, [*dropped, *unlikely]
     return rank(hits, np.where(named, 1.0, relevance), config, now, supported | named, query, judged, asker)
+
+
+def _rank_by_days(
+    query: str, hits: Sequence[MemoryHit], config: MemoryConfig, now: dt.datetime
+) -> tuple[list[MemoryHit], list[Choice]] | None:
+    """What was said on the days that a question asks for and nothing else; None where it asks for more, or nothing was
+    said then.
+    """
+    days = asked_days(query, now.date())
+    then, relevance, others = split_by_days(query, hits, days, config)
+    if not then:
+        return None
+    kept, dropped = rank(then, relevance, config, now)
+    return kept, [*dropped, *(left_out(hit, "it wasn't said on the days that are asked for") for hit in others)]
 
 
 def keep_bits(services: Services, hits: Sequence[MemoryHit]) -> None:
@@ -270,13 +285,14 @@ def rerank_with(
     asker: str = "",
 ) -> tuple[list[MemoryHit], MemoryReport]:
     """As `rerank` with the services' reranker. Where that fails, the built-in scoring takes over with a warning (with
-    ``strict`` on, it raises). The roles in ``asked_for`` are wanted whatever they say; ``least`` is the probability of
-    an answer below which there is none, unless ``score_threshold`` says something else.
+    ``strict`` on, it raises). Where days alone are asked for, what was said then answers. The roles in ``asked_for``
+    are wanted whatever they say; ``least`` is the probability of an answer below which there is none, unless
+    ``score_threshold`` says something else.
     """
     config, now, report = services.config, services.clock(), MemoryReport()
-    answer: tuple[list[MemoryHit], list[Choice]] | None = None
+    answer = _rank_by_days(query, hits, config, now)
     spent: dict[str, int] = {}
-    if services.reranker is not None and hits and not asked_for:
+    if answer is None and services.reranker is not None and hits and not asked_for:
         with spending() as spent:
             try:
                 answer = rerank(query, hits, config, now, services.reranker, asker=asker)

@@ -109,6 +109,10 @@ _NEAR_WORD = re.compile(
     "|".join(rf"\b{word}\b" if word[0].isascii() else word for word in sorted(_NEAR, key=len, reverse=True)),
     re.IGNORECASE,
 )
+_DAY_NAME = "|".join(sorted(_WEEKDAYS, key=len, reverse=True))
+_ON_DAY = re.compile(
+    rf"\b(?:(?P<since>since|seit|depuis|desde)|on|am|le|el)\s+(?:el\s+)?(?P<day>{_DAY_NAME})\b", re.IGNORECASE
+)
 # How many days a count may be off, by its unit: nobody counts to the day.
 _SLACK = {1: 1, 7: 4, 30: 16, 365: 120}
 _MONTH_SHARE, _OTHER_DAY_SHARE = 0.5, 0.25
@@ -206,6 +210,26 @@ def _periods(question: str, now: dt.date) -> Iterator[Period]:
     for match in _NEAR_WORD.finditer(question):
         first, last = _NEAR[match[0].lower()]
         yield Period(now - dt.timedelta(first), now - dt.timedelta(last))
+
+
+def weekdays(question: str, asked_at: dt.date) -> list[Period]:
+    """The days that a question about what was means by a weekday alone: its last one, or all days since then.
+
+    >>> weekdays("What did I do on Monday?", dt.date(2026, 3, 4))
+    [Period(first=datetime.date(2026, 3, 2), last=datetime.date(2026, 3, 2))]
+    """
+    found = []
+    for match in _ON_DAY.finditer(question):
+        day = _span(match["day"].lower(), asked_at, this=False).first
+        found.append(Period(day, asked_at if match["since"] else day))
+    return found
+
+
+def without_times(question: str) -> str:
+    """A question without the words that name days and spans."""
+    for pattern in (_ISO, _HAN, _DAY_MONTH, _MONTH_DAY, _AGO, _SINCE, _NAMED, _HAN_SPAN, _NEAR_WORD, _ON_DAY):
+        question = pattern.sub(" ", question)
+    return _MONTH_ALONE.sub(" ", question) if named_dates(question) else question
 
 
 def _counted(match: re.Match[str]) -> tuple[int, int]:

@@ -8,7 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from langmem_plus.recall.times import Named, Period, date_match, named_dates, period_match, periods
+from langmem_plus.recall.times import (
+    Named,
+    Period,
+    date_match,
+    named_dates,
+    period_match,
+    periods,
+    weekdays,
+    without_times,
+)
 
 ASKED = dt.date(2026, 3, 4)  # a Wednesday
 
@@ -123,3 +132,22 @@ def test_any_question_can_be_read(question: str, day: dt.date) -> None:
 def test_letters_that_only_look_alike_are_read(question: str) -> None:
     """Case is ignored, and more letters than these have i, k and s as theirs."""
     assert named_dates(question) or periods(question, dt.date(2026, 3, 4))
+
+
+def test_a_weekday_alone_is_its_last_one() -> None:
+    """Or all days since then; a habit ("on Wednesdays") is no day."""
+    monday = dt.date(2026, 3, 2)
+    assert (
+        weekdays("What did I do on Monday?", ASKED) == weekdays("Was war am Montag?", ASKED) == [Period(monday, monday)]
+    )
+    assert weekdays("Since Monday?", ASKED) == weekdays("desde el lunes", ASKED) == [Period(monday, ASKED)]
+    assert weekdays("On Wednesday?", ASKED) == [Period(ASKED - dt.timedelta(7), ASKED - dt.timedelta(7))]
+    assert weekdays("What do I do on Mondays?", ASKED) == []
+
+
+@pytest.mark.parametrize(
+    "question", ["Tea on 7 May 2023?", "Tea two weeks ago?", "Tea last Monday?", "Tea since Monday?", "Tea in March?"]
+)
+def test_what_a_question_holds_beside_its_times(question: str) -> None:
+    """Is what is left without them."""
+    assert without_times(question).split() in (["Tea", "?"], ["Tea", "on", "?"])
