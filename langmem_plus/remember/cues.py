@@ -101,6 +101,7 @@ _ENGLISH = (
         "fact",
         5,
         r"(?:just|recently|finally) (?:moved|relocated)(?: back| over)? to (?-i:[A-Z])|"
+        r"(?:yesterday|(?:last|this) \w+),? (?:I|we) (?:finally )?(?:moved|relocated)(?: back| over)? to (?-i:[A-Z])|"
         r"(?:just |recently |finally )?got (?:married|engaged|divorced)\b(?! (?:is|was|to be))|"
         r"just started (?:a|my) new job (?:at|with|as)\b",
     ),
@@ -176,8 +177,8 @@ _ENGLISH = (
     _cue(
         "preference",
         6,
-        r"(?:my|our) (?:all-time |absolute |current |new )?favou?rite\b|.{3,60} (?:is|are) my (?:all-time "
-        r")?favou?rite\b",
+        r"(?:my|our) (?:all-time |absolute |current |new )?favou?rite\b|.{3,60} (?:is|are) (?:now )?"
+        r"my (?:all-time )?favou?rite\b",
     ),
     _cue(
         "preference",

@@ -44,8 +44,10 @@ GERMAN: tuple[Announcement, ...] = (
     (
         "fact",
         4,
-        r"wir (?:\w+ )?(?:wohnen|leben) |wir haben (?:eine?n?|zwei|drei|vier|fünf|\d+) (?!frage|problem|bitte|idee|"
-        r"termin|moment)",
+        r"wir (?:\w+ )?(?:wohnen|leben) |(?:wir sind|(?:gestern|heute|letzte\w* \w+) (?:bin|sind) (?:ich|wir)) "
+        r"(?:\w+ ){0,4}?nach (?:\w+ ){1,3}(?:um)?gezogen|ich (?:habe (?:\w+ ){0,2}?bei (?:\S+ ){1,3}angefangen|"
+        r"fange (?:\w+ ){0,2}?bei (?:\S+ ){1,3}an)\b|wir haben (?:eine?n?|zwei|drei|vier|fünf|\d+) (?!frage|problem|"
+        r"bitte|idee|termin|moment)",
     ),
     ("fact", 5, r"(?:jetzt |inzwischen |mittlerweile )?(?:wohne|lebe|arbeite|studiere|komme aus) \w+"),
     (
@@ -75,7 +77,13 @@ FRENCH: tuple[Announcement, ...] = (
         5,
         r"je ne (?:mange|fume|supporte|digère|tolère) (?:\w+ )?(?:pas|plus|jamais)\b|je ne bois (?:pas|jamais)",
     ),
-    ("fact", 5, r"j['’]apprends (?:le |la |l['’]|les |à )|(?:nous (?:habitons|vivons|travaillons)|on (?:habite|vit)) "),
+    (
+        "fact",
+        5,
+        r"j['’]apprends (?:le |la |l['’]|les |à )|(?:nous (?:habitons|vivons|travaillons)|on (?:habite|vit)) |"
+        r"(?:hier,? |récemment,? )?(?:nous avons|on a|j['’]ai) (?:enfin |récemment )?(?:dé|em)ménagé\b|"
+        r"je me suis installée? |nous nous sommes installée?s |(?:j['’]ai commencé|je commence) (?:\w+ ){0,3}?chez ",
+    ),
     (
         "fact",
         4,
@@ -145,7 +153,8 @@ SPANISH: tuple[Announcement, ...] = (
     (
         "fact",
         5,
-        r"(?:yo )?(?:vivo|trabajo|estudio|soy (?:de|una?|\w+[oa]\b)|me mudé|nací|hablo|toco|enseño|ya no \w+)\b",
+        r"(?:yo )?(?:vivimos|nos (?:mudamos|hemos mudado) a|(?:empecé|empiezo|he empezado) (?:\w+ ){0,3}?a trabajar|"
+        r"vivo|trabajo|estudio|soy (?:de|una?|\w+[oa]\b)|me mudé|nací|hablo|toco|enseño|ya no \w+)\b",
     ),
     (
         "fact",
@@ -173,7 +182,7 @@ CHINESE: tuple[Announcement, ...] = (
     (
         "fact",
         5,
-        r"(?:住在|来自)\w|(?:我|我们)(?:现在|目前|一直|已经|刚|刚刚|不再|再也不)*(?:上周|上个?月|去年|昨天|最近|前年|今年)?(?:住在|住|在.{1,20}(?:当|做|担任|工作|上班|上学|读书|学习|生活)|来自|搬到|搬家|是(?!不是|"
+        r"(?:住在|来自)\w|(?:我|我们)(?:现在|目前|一直|已经|刚|刚刚|不再|再也不)*(?:上周|上个?月|去年|昨天|最近|前年|今年)?(?:住在|住|在.{1,20}(?:当|做|担任|工作|上班|上学|读书|学习|生活)|来自|搬到|搬家|入职|是(?!不是|"
         r"想|说|问)|今年|养了|"
         r"有(?!(?:个|一个)?(?:问题|疑问|点))|每天|每周)",
     ),

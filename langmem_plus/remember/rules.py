@@ -112,15 +112,16 @@ def replaces(new: str, old: str) -> str | None:
 
 
 def may_outdate(new: str, old: str) -> bool:
-    """Whether a new statement gives another value of what one mostly has one of, and tells no change: both stay, and
-    who asks wants the newer one first.
+    """Whether a new statement gives another value of what one mostly has one of, and retires nothing: it tells no
+    change, or the known one tells more than that ("I live in Leeds with my husband Tom"), which would be lost with it,
+    and may hold on. Both stay, and who asks wants the newer one first.
     """
     if ADDITIVE.search(new):
         return False
     mine, theirs = _find_car(new), _find_car(old)
     if mine and theirs and mine[0] == theirs[0]:
         return not set(mine[1]) & set(theirs[1])
-    known = [slot for slot in find_slots(old) if slot.alone and slot.attribute in SEVERAL]
+    known = [slot for slot in find_slots(old) if slot.attribute in SEVERAL or not slot.alone]
     return any(replace(slot, decides=True).excludes(other) for slot in find_slots(new) for other in known)
 
 

@@ -51,14 +51,31 @@ _NOW_OWN = (
 )
 # Languages in which a verb tells that "I" is meant: "Ich heiße Anne und wohne in Köln".
 _OWN_VERB = r"(?:(?:und|y)\s+(?:wohne|lebe|arbeite|studiere|komme|vivo|trabajo|estudio|soy)\b)"
+# What an English "and" joins to what one does for good, without its subject: "I live in Leeds and work as a nurse". A
+# wish or a plan holds for both ("I want to live in Leeds and work as a nurse"), and isn't cut.
+_OWN_DOING = r"and\s+(?:work\s+(?:as|at|for|in)|live\s+in|study)\b"
+_DOES = re.compile(
+    r"(?P<who>I|we)(?:['’](?:m|re)| am| are)? (?:(?:now|currently|still) )*"
+    r"(?:live|living|work|working|study|studying|based) (?!(?:to|and|or)\b)\S[^,;]*$",
+    re.IGNORECASE,
+)
+_LACKS_SUBJECT = re.compile(r"(?:work (?:as|at|for|in)|live in|study)\b", re.IGNORECASE)
+# "… with my husband and our two kids": one more of the company, and no clause.
+_COMPANY = re.compile(
+    r"and\s+(?:my|our)\s+(?:[\w'’-]+\s+){0,2}?(?:kids?|child(?:ren)?|sons?|daughters?|baby|twins|dogs?|cats?|pets?|"
+    r"parents?|mother|mom|mum|father|dad|sisters?|brothers?|wife|husband|partner|family|(?:room|flat|house)-?mates?)\b"
+    r"(?=\W*(?:$|\b(?:in|and)\b))",
+    re.IGNORECASE,
+)
 _NOW_JOINED = rf"(?:und|aber|y|pero)\s+{_NOW_OWN}"
 _BOUNDARY = re.compile(
     rf"\s*(?:[,;:—]|\s[–-](?=\s))\s*(?=(?:{_JOINED}\s+)*(?:{_NOW}{_SUBJECT}|{_NOW_OWN}|{_QUESTION}|"
     rf"(?:since|because|considering|given|as)\s+(?:that\s+)?{_SUBJECT}|but\s))"
-    rf"|\s+(?=(?:and|but|so)\s+(?:{_NOW}{_SUBJECT}|{_QUESTION}))|\s+(?={_OWN_VERB}|{_NOW_JOINED})"
+    rf"|\s+(?=(?:and|but|so)\s+(?:{_NOW}{_SUBJECT}|{_QUESTION}))|\s+(?={_OWN_VERB}|{_OWN_DOING}|{_NOW_JOINED})"
     r"|[，,]\s*(?=我|(?:现在|目前|如今)(?:我|住)|住在|来自|今年\d)",
     re.IGNORECASE,
 )
+_DOING_FIRST = re.compile(_OWN_DOING, re.IGNORECASE)
 _VERB_FIRST = re.compile(_OWN_VERB, re.IGNORECASE)
 _LACKS_I = re.compile(r"(?:wohne|lebe|arbeite|studiere|komme)\b(?! ich\b)", re.IGNORECASE)
 _I_SAID = re.compile(r"\bich\b", re.IGNORECASE)
@@ -137,6 +154,8 @@ def clauses(sentence: str) -> list[str]:
             or _HALF_SUBJECT.fullmatch(strip_lead(before))
             or is_adverb(opener.strip())
             or (_LIMITED.match(opener) and _LIMIT.match(sentence, match.start()))
+            or (_DOING_FIRST.match(sentence, match.end()) and not _DOES.match(strip_lead(before)))
+            or (_COMPANY.match(sentence, match.end()) and " with " in before)
             or (_VERB_FIRST.match(sentence, match.end()) and len(opener.split()) < _SHORTEST_BEFORE)
         )
         if not waits and match.start() > cuts[-1]:
@@ -151,7 +170,11 @@ def with_subject(clause: str, before: list[str]) -> str:
 
     >>> with_subject("arbeite bei Siemens", ["Ich wohne in Berlin"])
     'Ich arbeite bei Siemens'
+    >>> with_subject("work as a nurse", ["I live in Leeds"])
+    'I work as a nurse'
     """
+    if before and _LACKS_SUBJECT.match(clause) and (does := _DOES.match(strip_lead(before[-1]))):
+        return f"{does['who']} {clause}"
     return f"Ich {clause}" if _LACKS_I.match(clause) and any(_I_SAID.search(piece) for piece in before) else clause
 
 

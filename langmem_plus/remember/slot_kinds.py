@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import re
 
+from langmem_plus.remember.favourites import favourite_shape, is_favourite
 from langmem_plus.remember.names import NOT_NAMES
+from langmem_plus.remember.no_places import is_no_place
 
 _MONTH = (
     r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mär|mai|okt|dez|janv|févr|avr|juin|juil|août|déc|ene|abr|ago|"
@@ -81,18 +83,16 @@ director president manager engineer doctor professor nurse teacher lawyer head c
 mum dad mother father god santa vegan senior junior pro online offline everything nothing someone nobody everyone vp
 """
 _ROLES = frozenset(_ROLES_WORDS.split())
-_PREDICATE = re.compile(r"\w{4}(?:ed|able|ible|less|ier)$|\w{2}(?:ful|ous)$|\w{5}ive$", re.IGNORECASE)
-_NO_FAVOURITES_WORDS = """
-boring expensive cheap hard easy difficult tough empty full dirty clean loud quiet gone missing stolen sold dying
-simply by with without about for near under over made coming going being too more less better worse much nearly only
-just because due
-"""
-_NO_FAVOURITES = NOT_NAMES | frozenset(_NO_FAVOURITES_WORDS.split())
 _STATES_WORDS = """
 fear peace hope harmony sin denial pain poverty luxury isolation exile doubt chaos misery style comfort love heaven
-hell paradise limbo person general home myself yourself free fun money god pleasure
+hell paradise limbo hause person general home myself yourself free fun money god pleasure
 """
 _STATES = frozenset(_STATES_WORDS.split())
+_STREET = re.compile(
+    r"(?:^|\s)(?:street|st\.?|road|rd\.?|avenue|ave\.?|lane|crescent|boulevard|blvd\.?|drive|\w*straße|\w*strasse)$|"
+    r"^(?:rue|avenue|calle|avenida)\b|[路街]$",
+    re.IGNORECASE,
+)
 _NUMBERS = re.compile(r"\d[\d.,'’]*")
 _ABOUT_WORDS = """
 a an per each every the about around roughly exactly nearly almost only approximately old
@@ -114,9 +114,9 @@ def is_of_kind(attribute: str, value: str, *, guessed: bool = False) -> bool:
     if attribute == "job title":
         return last.casefold() not in _NO_AGENTS and bool(_AGENT.search(last))
     if attribute in ("home", "employer"):
-        return value.casefold() not in _STATES
+        return value.casefold() not in _STATES and not (attribute == "home" and is_no_place(value))
     if attribute.startswith("favourite"):
-        return first.casefold() not in _NO_FAVOURITES and not _PREDICATE.search(last)
+        return is_favourite(attribute.removeprefix("favourite").strip(), value)
     if attribute.endswith("name") and guessed:
         initials = first.isupper() and len(first) > 1
         return not initials and not {first.casefold(), last.casefold()} & (NOT_NAMES | _ROLES)
@@ -127,9 +127,13 @@ def is_of_kind(attribute: str, value: str, *, guessed: bool = False) -> bool:
 
 
 def shape(attribute: str, value: str) -> str:
-    """What two values must have in common to exclude each other: the unit of a number, or being a proper name."""
+    """What two values must have in common to exclude each other: the unit of a number, being a proper name, being a
+    street, in which one lives beside a town.
+    """
     if attribute.startswith("favourite"):
-        return "proper" if value[:1].isupper() else "plain"
+        return favourite_shape(attribute.removeprefix("favourite").strip(), value)
+    if attribute == "home":
+        return "street" if _STREET.search(value) else ""
     if re.search(r"weight|height|salary|rate|rent|commute|size|größe|pointure|talla", attribute):
         units = re.findall(r"[^\W\d_]+|[$€£¥%°]", _NUMBERS.sub(" ", value.casefold()))
         return " ".join(sorted(set(units) - _ABOUT))

@@ -2,12 +2,15 @@
 
 The phrases are in the first person, as `slots.canonical` writes statements; verbs may keep the third person's ending.
 A group ``value`` is the value; other named groups may stand in the attribute's name. A group ``name_of`` marks phrases
-such as "my wife is …", of which only a name is taken. `slot_kinds` says what the values must look like.
+such as "my wife is …", of which only a name is taken. Homes and employers are told in `slot_places`; `slot_kinds`
+says what the values must look like.
 """
 
 from __future__ import annotations
 
 import re
+
+from langmem_plus.remember.slot_places import MY, PLACES, PROPER, SELF, WEEKDAY
 
 KIN = (
     r"(?:ex-)?(?:wife|husband|partner|girlfriend|boyfriend|fianc[ée]e?|spouse|mother|mom|mum|father|dad|sister|"
@@ -20,13 +23,8 @@ _SINGLE_KIN = (
 )
 _PET = r"(?:[a-z]+ )?(?:dog|cat|puppy|kitten|parrot|hamster|rabbit|horse|bird|turtle|pet)"
 
-_PROPER = r"(?P<value>[A-Z][\w'’.&-]*(?: (?:of |de |la |am |an der |upon |the )?[A-Z][\w'’.&-]*)*)(?!['’\w])"
 _PERSON = r"(?P<value>[A-Z][\w'’-]*(?: [A-Z][\w'’.-]*){0,3})(?=$|[.,;!]|\s+(?:and|now|by)\b)"
 _REST = r"(?P<value>.+)"
-_NOW = r"(?:(?:now|currently|still|just|recently|am|is|have|has|been|already|finally|permanently|actually|both) )*"
-_I = rf"[Ii](?:['’](?:m|ve|s))? {_NOW}"
-_MY = r"(?:[Mm]y|[Oo]ur) (?:(?:current|new|own|present) )?"
-
 _ONE_OF = (
     r"phone number|mobile number|cell(?:phone)? number|telephone number|phone|e-?mail(?: address)?|address|home "
     r"address|"
@@ -40,60 +38,45 @@ _ONE_OF = (
 _ENGLISH: tuple[tuple[str, str], ...] = (
     (
         "name",
-        rf"(?:{_MY}(?:full )?name(?:['’]s| is)(?: now)?|{_I}(?:called|named)) {_PERSON}",
+        rf"(?:{MY}(?:full )?name(?:['’]s| is)(?: now)?|{SELF}(?:called|named)) {_PERSON}",
     ),
     ("nickname", rf"(?:(?:[Pp]lease )?[Cc]all me|[Ii] go(?:es)? by) {_PERSON}"),
     ("name", rf"(?P<name_of>[Ii](?:['’]m| am)) (?=[A-Z][a-zß-ÿ]){_PERSON}"),
     (
         "{kin} name",
-        rf"{_MY}(?P<kin>{_SINGLE_KIN}|{_PET})(?:['’]s name (?:is|['’]s)| is (?:named|called)) (?:now )?{_PERSON}",
+        rf"{MY}(?P<kin>{_SINGLE_KIN}|{_PET})(?:['’]s name (?:is|['’]s)| is (?:named|called)) (?:now )?{_PERSON}",
     ),
-    ("{kin} name", rf"(?P<name_of>{_MY})(?P<kin>{_SINGLE_KIN}|{_PET})(?: is|['’]s) {_PERSON}"),
-    (
-        "home",
-        rf"{_I}(?:lives? in|living in|lived in(?=.*\b(?:for|since)\b)|resid(?:es?|ing) in|based in|"
-        rf"(?:moved|relocated)(?: back| over| house)?(?: from [\w ]+?)? to) {_PROPER}",
-    ),
-    ("home", rf"{_MY}(?:home|home city|city of residence) is (?:now )?(?:in )?{_PROPER}"),
-    (
-        "employer",
-        rf"{_I}(?:work(?:s|ing)? (?:full[- ]time |part[- ]time )?(?:at|for)|employed (?:at|by)|"
-        rf"(?:started|starting) (?:working|a new job|my new job|work|a job) (?:at|for|with)|"
-        rf"got (?:a|the|my) (?:new )?job (?:at|with)|got hired (?:at|by)|"
-        rf"(?:accepted|took) (?:a|the) (?:new )?(?:job|position|offer|role) (?:at|from|with)|switched jobs? to|"
-        rf"joined(?= [A-Z]\S* as an? )) {_PROPER}",
-    ),
-    ("employer", rf"{_MY}(?:employer|company) is (?:now )?{_PROPER}"),
+    ("{kin} name", rf"(?P<name_of>{MY})(?P<kin>{_SINGLE_KIN}|{_PET})(?: is|['’]s) {_PERSON}"),
     (
         "job",
-        rf"{_I}(?:work(?:s|ing)? as|employed as|(?:got |was )?promoted to|hired as) (?:an? |the )?"
+        rf"{SELF}(?:work(?:s|ing)? as|employed as|(?:got |was )?promoted to|hired as) (?:an? |the )?"
         r"(?P<value>[\w -]+?)(?=$|[,.;]| (?:at|for|in|with|now)\b)",
     ),
     (
         "job title",
-        rf"{_MY}(?:job title|profession|occupation) (?:is|has changed to|changed to) (?:now )?(?:an? |the )?{_REST}",
+        rf"{MY}(?:job title|profession|occupation) (?:is|has changed to|changed to) (?:now )?(?:an? |the )?{_REST}",
     ),
     (
         "favourite {of}",
-        rf"{_MY}(?:all-time |absolute )?favou?rite (?P<of>[\w' -]{{2,40}}?)(?: of all time)? "
-        rf"(?:is|['’]s|has become)(?: now| currently| still)? {_REST}",
+        rf"{MY}(?:all-time |absolute )?favou?rite (?P<of>[\w' -]{{2,40}}?)(?: of all time)? "
+        rf"(?:is|['’]s|has become|(?<!s )are)(?: now| currently| still)? {_REST}",
     ),
     (
         "favourite {of}",
-        r"(?P<value>[^,;]{2,60}?) (?:is|has become)(?: now)? my (?:new |all-time |current )?favou?rite (?P<of>[\w' "
-        r"-]{2,40})$",
+        r"(?P<value>[^,;]{2,60}?) (?:is|has become|are(?=.*[^s]$))(?: now)? my (?:new |all-time |current )?favou?rite "
+        r"(?P<of>[\w' -]{2,40})$",
     ),
-    ("{of}", rf"{_MY}(?P<of>{_ONE_OF}) (?:is|has changed to|changed to)(?: now| currently)? (?:on )?{_REST}"),
-    ("birthday", rf"{_I}(?:was )?born on {_REST}"),
-    ("age", rf"{_I}(?:turned )?(?P<value>\d{{1,3}})(?: years? old| y/?o)?(?=$|[.,;!]| and\b| now\b)"),
+    ("{of}", rf"{MY}(?P<of>{_ONE_OF}) (?:is|has changed to|changed to)(?: now| currently)? (?:on )?{_REST}"),
+    ("birthday", rf"{SELF}(?:was )?born on {_REST}"),
+    ("age", rf"{SELF}(?:turned )?(?P<value>\d{{1,3}})(?: years? old| y/?o)?(?=$|[.,;!]| and\b| now\b)"),
     (
         "marital status",
-        rf"{_I}(?:got |newly )?(?P<value>single|married|divorced|engaged|widowed|separated)(?=$|[.,;!]| (?:to|now|"
+        rf"{SELF}(?:got |newly )?(?P<value>single|married|divorced|engaged|widowed|separated)(?=$|[.,;!]| (?:to|now|"
         rf"and|since)\b)",
     ),
     (
         "diet",
-        rf"{_I}(?:an? |became |went |turned )*(?P<value>vegan|vegetarian|pescatarian|omnivore)(?=$|[.,;!]| (?:now|"
+        rf"{SELF}(?:an? |became |went |turned )*(?P<value>vegan|vegetarian|pescatarian|omnivore)(?=$|[.,;!]| (?:now|"
         rf"and|since|for)\b)",
     ),
 )
@@ -104,21 +87,6 @@ _GERMAN: tuple[tuple[str, str], ...] = (
         "{kin} name",
         rf"[Mm]eine? (?P<kin>Frau|Mann|Partnerin|Partner|Freundin|Mutter|Vater|Hund|Katze|Chefin|Chef) heißt "
         rf"(?:jetzt )?{_PERSON}",
-    ),
-    (
-        "home",
-        rf"(?:[Ii](?:ch)? )?(?:(?:wohn|leb)(?:t|e|te)) (?:ich )?(?:(?:jetzt|nun|inzwischen|seit \S+|"
-        rf"mittlerweile|derzeit|wieder) )*in {_PROPER}",
-    ),
-    (
-        "home",
-        r"[Ii](?:ch)? (?:bin|ist) (?:(?:jetzt|nun|inzwischen|gerade|kürzlich|vor kurzem) )*nach "
-        r"(?P<value>[A-Z]\S*(?: [A-Z]\S*)*) (?:um)?gezogen",
-    ),
-    (
-        "employer",
-        rf"[Ii](?:ch)? arbeitet?e? (?:(?:jetzt|nun|inzwischen|derzeit|wieder) )*(?:bei|für) (?:der |"
-        rf"dem )?{_PROPER}",
     ),
     (
         "job",
@@ -141,13 +109,6 @@ _FRENCH: tuple[tuple[str, str], ...] = (
         rf"(?:[Mm]on|[Mm]a) (?P<kin>femme|mari|compagne|compagnon|copine|copain|mère|père|chien|chat|chatte) "
         rf"s['’]appelle {_PERSON}",
     ),
-    (
-        "home",
-        rf"(?:[Jj]['’]habite|[Jj]e vis|I habite|I vit) (?:(?:maintenant|désormais|actuellement) )*(?:à|en|au|aux) "
-        rf"{_PROPER}",
-    ),
-    ("home", rf"(?:[Jj]['’]ai|I a) (?:récemment |maintenant )?(?:déménagé|emménagé) (?:à|en|au|aux) {_PROPER}"),
-    ("employer", rf"(?:[Jj]e|I) travaille (?:(?:maintenant|désormais|actuellement) )*(?:chez|pour) {_PROPER}"),
     ("job", r"(?:[Jj]e|I) travaille (?:maintenant )?comme (?P<value>[\w -]+?)(?=$|[,.;]| (?:chez|pour|à)\b)"),
     ("favourite {of}", rf"(?:[Mm]on|[Mm]a) (?P<of>[\w -]+?) préférée? est (?:maintenant |désormais )?{_REST}"),
     (
@@ -165,13 +126,6 @@ _SPANISH: tuple[tuple[str, str], ...] = (
         rf"[Mm]i (?P<kin>esposa|esposo|mujer|marido|pareja|novia|novio|madre|padre|perro|perra|gato|gata|jefe|jefa) "
         rf"se llama {_PERSON}",
     ),
-    (
-        "home",
-        rf"(?:(?:[Yy]o )?(?:[Aa]hora |[Aa]ctualmente )?[Vv]ivo|I (?:ahora )?vive) (?:ahora |"
-        rf"actualmente )?en {_PROPER}",
-    ),
-    ("home", rf"(?:[Mm]e (?:mudé|he (?:ahora )?mudado)|I se (?:mudó|ha mudado)) (?:ahora )?a {_PROPER}"),
-    ("employer", rf"(?:(?:[Yy]o )?(?:[Aa]hora )?[Tt]rabajo|I trabaja) (?:ahora )?(?:en|para) {_PROPER}"),
     ("job", r"(?:(?:[Yy]o )?[Tt]rabajo|I trabaja) (?:ahora )?como (?P<value>[\w -]+?)(?=$|[,.;]| (?:en|para)\b)"),
     ("favourite {of}", rf"[Mm]i (?P<of>[\w -]+?) (?:favorit|preferid)[oa] es (?:ahora )?{_REST}"),
     (
@@ -189,8 +143,6 @@ _CHINESE: tuple[tuple[str, str], ...] = (
         "{kin} name",
         rf"我的?(?P<kin>妻子|老婆|太太|丈夫|老公|女朋友|男朋友|妈妈|爸爸|狗|猫)(?:的名字)?(?:叫|名叫){_HAN}",
     ),
-    ("home", rf"我?(?:现在|目前|已经|刚|刚刚|最近)*(?:住在|搬到了?|搬去了?|居住在){_HAN}"),
-    ("employer", r"我(?:现在|目前)*在(?P<value>[^\s，。！？、；,.!?]{1,20}?)(?:工作|上班)"),
     ("favourite {of}", rf"我(?:现在)?最(?:喜欢|爱)的(?P<of>[^\s，。是]{{1,12}})(?:现在)?是{_HAN}"),
     (
         "{of}",
@@ -200,10 +152,11 @@ _CHINESE: tuple[tuple[str, str], ...] = (
 )
 
 SLOT_PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
-    (attribute, re.compile(pattern)) for attribute, pattern in (*_ENGLISH, *_GERMAN, *_FRENCH, *_SPANISH, *_CHINESE)
+    (attribute, re.compile(pattern))
+    for attribute, pattern in (*PLACES, *_ENGLISH, *_GERMAN, *_FRENCH, *_SPANISH, *_CHINESE)
 )
 # "I work as a nurse at Acme" tells of a job, and of an employer too.
-WORKPLACE = re.compile(rf"{_I}work(?:s|ing)? as (?:an? |the )?[a-z][a-z -]{{1,40}}? (?:at|for) (?:the )?{_PROPER}")
+WORKPLACE = re.compile(rf"{SELF}work(?:s|ing)? as (?:an? |the )?[a-z][a-z -]{{1,40}}? (?:at|for) (?:the )?{PROPER}")
 
 # Whom there is one of; of anybody and anything else there may be several, and a new one needn't replace the old one.
 _ONE_KIN_WORDS = """
@@ -251,6 +204,12 @@ CORRECTION = re.compile(
     re.IGNORECASE,
 )
 # What holds at times only, or besides something else, or was undone, replaces nothing and isn't replaced.
+# On one day something changed; "on Mondays" it would hold at times.
+ON_A_DAY = re.compile(
+    rf"\b(?:on|over|at|in|during) (?:the |last |this |next )*(?:{WEEKDAY}|week-?end|morning|afternoon|evening|spring|"
+    r"summer|autumn|fall|winter)(?!s)\b",
+    re.IGNORECASE,
+)
 PARTLY = re.compile(
     r"\b(?:(?:on|at|over|during) (?:the |most |some )?(?:week-?ends?|week-?days?|week ?nights|side|mornings?|nights?|"
     r"evenings?|holidays|(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)days?)|"

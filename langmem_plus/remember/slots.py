@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from langmem_plus.remember.favourites import MAY_BE_EITHER, ends_of_name
 from langmem_plus.remember.fronted import put_behind
 from langmem_plus.remember.sentences import LONGEST_STATEMENT, strip_lead
 from langmem_plus.remember.slot_kinds import is_of_kind, shape
@@ -19,6 +21,7 @@ from langmem_plus.remember.slot_patterns import (
     CHANGE,
     CORRECTION,
     KIN,
+    ON_A_DAY,
     ONE_KIN,
     PARTLY,
     PETS,
@@ -36,7 +39,7 @@ _USER_IS = re.compile(
 )
 _NAMED_OWNS = re.compile(r"(?P<name>[A-Z][\w-]+)['’]s\s+")
 _NAMED_IS = re.compile(
-    r"(?P<name>(?!I\b|My\b|We\b|The\b|Our\b|He\b|She\b|It\b|They\b|This\b|That\b|There\b)[A-Z][\w-]+)\s+"
+    r"(?P<name>(?!(?:I|My|We|Just|Recently|Finally|The|Our|He|She|It|They|This|That|There)\b)[A-Z][\w-]+)\s+"
     r"(?=(?:(?:now|currently|still|recently|just|really) )*(?:lives?|works?|is(?! (?:my|our|now my)\b)|was|has|"
     r"moved|likes?|loves?|hates?|"
     r"dislikes?|prefers?|turned|got|started|joined|relocated|resides?)\b)"
@@ -74,8 +77,10 @@ class Slot:
         subject: ``user``, a name, or somebody's relative, casefolded.
         attribute: what there is one of: ``home``, ``favourite colour``, ``opinion of coffee``.
         value: its value, normalised.
-        alone: whether the statement says nothing else, so that it may be retired as a whole.
-        shape: what another value must be like to exclude this one: ``kg``, ``proper``.
+        alone: whether the statement says nothing else, so that it may be retired as a whole. Where in the place one
+            lives is nothing else ("in a small flat in Leeds": who moves leaves the flat, too); with whom, or what one
+            does, is ("with Tom", "and work as a nurse"), and holds on. Such a statement stays, below the newer one.
+        shape: what another value must be like to exclude this one: ``kg``, ``proper``; ``either`` excludes any.
         decides: whether the statement retires another value: of what one can have several of, such as employers, only a
             change does.
     """
@@ -95,7 +100,8 @@ class Slot:
         """Whether the older statement can't be true any more: the same slot, and values of one shape, neither of them a
         part of the other.
         """
-        if not self.decides or not self.same_slot(older) or self.shape != older.shape:
+        alike = self.shape == older.shape or MAY_BE_EITHER in (self.shape, older.shape)
+        if not self.decides or not self.same_slot(older) or not alike:
             return False
         mine, theirs = set(words(self.value)), set(words(older.value))
         apart = self.value not in older.value and older.value not in self.value
@@ -120,12 +126,14 @@ def find_slot(text: str) -> Slot | None:
 def _read(subject: str, attribute: str, match: re.Match[str], text: str) -> Slot | None:
     """The slot that a phrase fills, if its value is of the right kind and holds now and without limits."""
     named, rest = match.groupdict(), match.string
-    value, more = _cut(named["value"])
+    is_favourite = attribute.startswith("favourite")
+    value, more = _cut(named["value"], ends_of_name if is_favourite else None)
     filled = attribute.format(**{key: part or "" for key, part in named.items()})
     guessed = bool(named.get("name_of"))
-    if not value or _PAST.search(rest) or not is_of_kind(filled.casefold(), value, guessed=guessed):
+    told = "" if is_favourite and value.isdigit() else rest  # the film "1917" is no year
+    if not value or _PAST.search(told) or not is_of_kind(filled.casefold(), value, guessed=guessed):
         return None
-    if filled in SEVERAL and PARTLY.search(text):
+    if filled in SEVERAL and PARTLY.search(ON_A_DAY.sub("", text) if named.get("told") else text):
         return None
     name = " ".join(attribute.format(**{key: _plain(part or "") for key, part in named.items()}).split())
     remainder = more or (rest[match.end("value") :] if match.end("value") > match.start("value") else "")
@@ -133,19 +141,24 @@ def _read(subject: str, attribute: str, match: re.Match[str], text: str) -> Slot
         subject,
         "job" if name == "job title" else name,
         " ".join(words(value)),
-        alone=not JOINS_MORE.search(remainder),
+        alone=not (JOINS_MORE.search(remainder) or named.get("beside") or named.get("others")),
         shape=shape(filled.casefold(), value),
         decides=_decides(attribute, named, text, rest),
     )
 
 
 def _decides(attribute: str, named: dict[str, str | None], text: str, rest: str) -> bool:
-    """Whether a phrase retires another value: always where there is but one, else where it tells of a change."""
+    """Whether a phrase retires another value: always where there is but one, else where it tells of a change, in what
+    is said but for the company.
+    """
     kin = (named.get("kin") or "").casefold()
     one = attribute not in SEVERAL and named.get("of") not in SEVERAL and not named.get("name_of")
     if one and (not kin or kin in ONE_KIN):
         return True
-    return _corrects(text) or (not PETS.search(kin) and _tells_change(rest))
+    for company in (named.get("beside"), named.get("others")):
+        rest = rest.replace(company or "\n", "")
+    told = bool(named.get("told")) or _tells_change(rest)
+    return _corrects(text) or (not PETS.search(kin) and told)
 
 
 def _corrects(text: str) -> bool:
@@ -159,10 +172,13 @@ def _tells_change(rest: str) -> bool:
     return bool(CHANGE.search(told) or AGAIN.search(told))
 
 
-def _cut(text: str) -> tuple[str, str]:
-    """A value without what is joined to it, and what is joined."""
-    joined = JOINS_MORE.search(text)
-    return (_trim(text[: joined.start()]), text[joined.start() :]) if joined else (_trim(text), "")
+def _cut(text: str, ends: Callable[[str, Sequence[int]], int] | None = None) -> tuple[str, str]:
+    """A value without what is joined to it, and what is joined; ``ends`` tells at which of the joints the value ends:
+    without it, at the first one.
+    """
+    joints = [joined.start() for joined in JOINS_MORE.finditer(text)]
+    end = next(iter(joints), len(text)) if ends is None else ends(text, joints)
+    return _trim(text[:end]), text[end:]
 
 
 def find_slots(text: str) -> list[Slot]:

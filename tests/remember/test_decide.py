@@ -384,6 +384,17 @@ def test_a_tombstone_says_why() -> None:
     assert (gone.status, gone.replaced_by, gone.metadata["reason"], gone.text) == ("deleted", None, "asked", old.text)
 
 
+def test_rules_keep_what_tells_more_below_the_newer_fact() -> None:
+    """A move retires the home that was told alone; with a husband told beside it, it stays, and comes second."""
+    for old in ("I live in Leeds", "I live in a small flat in Leeds"):
+        (decision,) = decide_by_rules(facts("We moved to York yesterday!"), known(old))
+        assert (decision.event, decision.target) == ("UPDATE", old)
+    old = "I live in Leeds with my husband Tom and our two kids"
+    (decision,) = decide_by_rules(facts("We moved to York yesterday!"), known(old))
+    assert (decision.event, decision.target) == ("ADD", None)
+    assert decision.fact is not None and decision.fact.metadata[NEWER_THAN] == [old]
+
+
 def test_a_model_replaces_only_what_is_about_the_same_thing() -> None:
     """One common word is chance: both stay, and the report says so."""
     for text, record in [
