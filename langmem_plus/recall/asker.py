@@ -7,6 +7,7 @@ or not. Replies, archives and documents keep their places.
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -42,7 +43,7 @@ def own_first(question: str, candidates: Candidates, asker: str, compared: Compa
         total: how good each is, 0 or more.
     """
     mine = _own(candidates, asker)
-    if not mine.any() or not is_own(question, candidates, asker):
+    if not mine.any() or not is_own(question, candidates.names, asker):
         return total
     near = nearness(question, candidates, compared)
     lifted = np.where(mine, np.maximum(total, LEAST), total)
@@ -56,20 +57,25 @@ def own_first(question: str, candidates: Candidates, asker: str, compared: Compa
     return lowered
 
 
-def is_own(question: str, candidates: Candidates, asker: str) -> bool:
+def is_own(question: str, names: Sequence[str], asker: str) -> bool:
     """Whether a question is about who asks it, one of the speakers, and no other: "where do I live?", but not "did I
     meet Bob?".
+
+    Args:
+        question: what was asked.
+        names: who said each of the candidates, "" where nobody is named.
+        asker: the name of who asks.
     """
     key = key_of(asker)
-    if not key or not read(question).own or all(key_of(name) != key for name in candidates.names):
+    if not key or not read(question).own or all(key_of(name) != key for name in names):
         return False
     asked = set(words(question)) - set(words(asker))
-    return all(asked.isdisjoint(words(name)) for name in set(candidates.names) if key_of(name) != key)
+    return all(asked.isdisjoint(words(name)) for name in set(names) if key_of(name) != key)
 
 
 def about_others(question: str, candidates: Candidates, asker: str) -> Flags:
     """Which candidates other people say of themselves alone, without the name of who asks about themselves."""
-    if not is_own(question, candidates, asker):
+    if not is_own(question, candidates.names, asker):
         return np.zeros(len(candidates), bool)
     named = _bearing(asker, frozenset(candidates.names))
     alone = np.array([text.own and named.isdisjoint(text.words) for text in candidates.texts], bool)

@@ -10,10 +10,12 @@ import numpy.typing as npt
 
 from langmem_plus.config import MemoryConfig
 from langmem_plus.providers.late_interaction import content_words
+from langmem_plus.recall.asker import is_own
 from langmem_plus.recall.built_in import Judged
 from langmem_plus.recall.overlap import coverage, spoken
 from langmem_plus.recall.readings import read
 from langmem_plus.records import MemoryHit
+from langmem_plus.speakers import key_of, name_of
 from langmem_plus.text import tokens, words
 
 Floats = npt.NDArray[np.float64]
@@ -51,7 +53,13 @@ _LEVEL = 0.5
 
 
 def relevance_of(
-    query: str, hits: Sequence[MemoryHit], config: MemoryConfig, judged: Judged | None = None, *, strict: bool = False
+    query: str,
+    hits: Sequence[MemoryHit],
+    config: MemoryConfig,
+    judged: Judged | None = None,
+    *,
+    strict: bool = False,
+    asker: str = "",
 ) -> tuple[Floats, npt.NDArray[np.bool_]]:
     """Each hit's relevance in [0, 1] without a reranking model, and whether anything speaks for the hit at all.
 
@@ -62,7 +70,8 @@ def relevance_of(
     search, and the best e of the hits from it downwards. So a nonsense query stays near 0, however well its best hit
     compares with the others. Where token bits tell how likely an answer is, the best hit has that relevance. That of an
     archive says how likely it is the conversation that is meant. The best hits need nothing to speak for them where it
-    is known how likely an answer is. ``strict``: less speaks for a hit in a language that the local model never learnt.
+    is known how likely an answer is, nor do the best of what ``asker`` said who asks of oneself: another one's home is
+    no answer without them. ``strict``: less speaks for a hit in a language that the local model never learnt.
 
     ``minmax``: the store's scores scaled over the candidates. ``sigmoid``: as calibrated, but scores that are logits
     (beyond [-1, 1]) become 1 / (1 + exp(-x)). What a store didn't rank is scored by shared words.
@@ -87,11 +96,12 @@ def relevance_of(
     relevance = _meant(relevance, hits, judged is not None and judged.probability is not None)
     blank = not tokens(query)  # "who am I?": nothing to judge by
     told = judged.near if judged is not None and judged.near is not None else np.zeros(len(hits), bool)
+    own = _leading_of(asker, query, hits, judged)
     if strict and judged is not None and judged.foreign:
         best = np.argsort(np.argsort(-judged.order, kind="stable")) < (BEST_ABROAD if read(query).first_person else 0)
-        return relevance, (share > SHARE_ABROAD) | _holds_abroad(query, hits) | logits | blank | told | best
+        return relevance, (share > SHARE_ABROAD) | _holds_abroad(query, hits) | logits | blank | told | best | own
     leads = np.zeros(len(hits), bool) if judged is None or judged.foreign else _leading(judged)
-    return relevance, (cosines > COSINE_OF_NOTHING) | (share > 0) | logits | blank | told | leads
+    return relevance, (cosines > COSINE_OF_NOTHING) | (share > 0) | logits | blank | told | leads | own
 
 
 def _leading(judged: Judged) -> npt.NDArray[np.bool_]:
@@ -107,6 +117,22 @@ def _leading(judged: Judged) -> npt.NDArray[np.bool_]:
     near = np.nan_to_num(judged.sentences, nan=-np.inf)
     nearest: npt.NDArray[np.bool_] = near >= near.max()
     return nearest
+
+
+def _leading_of(asker: str, query: str, hits: Sequence[MemoryHit], judged: Judged | None) -> npt.NDArray[np.bool_]:
+    """Of what the asker said, the hits that compare best, where the question is about the asker, and it is known how
+    likely an answer is.
+    """
+    none = np.zeros(len(hits), bool)
+    if judged is None or judged.probability is None or not asker or not len(hits):
+        return none
+    names = [name_of(hit.record) for hit in hits]
+    if not is_own(query, names, asker):
+        return none
+    mine = np.array([key_of(name) == key_of(asker) for name in names], bool)
+    best = float(judged.order[mine].max())
+    first: npt.NDArray[np.bool_] = mine & (judged.order >= LEADS * best)
+    return first if best > 0 else none
 
 
 def _holds_abroad(query: str, hits: Sequence[MemoryHit]) -> npt.NDArray[np.bool_]:

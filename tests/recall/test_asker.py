@@ -75,7 +75,7 @@ def test_a_stranger_is_no_speaker(hit: MakeHit) -> None:
     """Who said nothing under that name may be anybody: nothing is theirs, and nothing is others'."""
     hits = [said(hit, "Ann", "I live in Lyon."), said(hit, "Bob", "I live in Bonn.")]
     candidates = make_candidates(hits)
-    assert not is_own("where do I live?", candidates, "Eve")
+    assert not is_own("where do I live?", candidates.names, "Eve")
     assert not about_others("where do I live?", candidates, "Eve").any()
 
 
@@ -122,7 +122,7 @@ def test_other_kinds_keep_their_places(hit: MakeHit) -> None:
 def test_questions_about_who_asks(hit: MakeHit, question: str, asker: str, expected: bool) -> None:
     """In the first person singular, and without another speaker's name; "tell me" says nothing of the rest."""
     candidates = make_candidates([said(hit, name, "I live here.") for name in ("Ann", "Ann Lee", "Bob", "")])
-    assert is_own(question, candidates, asker) is expected
+    assert is_own(question, candidates.names, asker) is expected
 
 
 NAMES = ["", "Ann", "Bob"]
