@@ -14,7 +14,7 @@ from langmem_plus.recall.asker import is_own
 from langmem_plus.recall.built_in import Judged
 from langmem_plus.recall.overlap import coverage, spoken
 from langmem_plus.recall.readings import read
-from langmem_plus.records import MemoryHit
+from langmem_plus.records import TURN_ROLES, MemoryHit
 from langmem_plus.speakers import key_of, name_of
 from langmem_plus.text import tokens, words
 
@@ -98,7 +98,7 @@ def relevance_of(
     told = judged.near if judged is not None and judged.near is not None else np.zeros(len(hits), bool)
     own = _leading_of(asker, query, hits, judged)
     if strict and judged is not None and judged.foreign:
-        best = np.argsort(np.argsort(-judged.order, kind="stable")) < (BEST_ABROAD if read(query).first_person else 0)
+        best = _first_sayings(hits, judged.order, BEST_ABROAD if read(query).first_person or read(query).own else 0)
         return relevance, (share > SHARE_ABROAD) | _holds_abroad(query, hits) | logits | blank | told | best | own
     leads = np.zeros(len(hits), bool) if judged is None or judged.foreign else _leading(judged)
     return relevance, (cosines > COSINE_OF_NOTHING) | (share > 0) | logits | blank | told | leads | own
@@ -133,6 +133,26 @@ def _leading_of(asker: str, query: str, hits: Sequence[MemoryHit], judged: Judge
     best = float(judged.order[mine].max())
     first: npt.NDArray[np.bool_] = mine & (judged.order >= LEADS * best)
     return first if best > 0 else none
+
+
+def _first_sayings(hits: Sequence[MemoryHit], order: Floats, count: int) -> npt.NDArray[np.bool_]:
+    """So many of the hits that compare best, a fact and the turn that it was drawn from counting as one."""
+    first = np.zeros(len(hits), bool)
+    facts: set[str] = set()  # the ids of what the facts among the first were drawn from
+    turns: set[str] = set()  # those of the turns among them, as long as no fact of theirs is
+    for place in np.argsort(-order, kind="stable").tolist() if count else ():
+        record = hits[place].record
+        names = {record.id, *record.source_ids} if record.role in TURN_ROLES else set(record.source_ids)
+        known = facts if record.role in TURN_ROLES else turns
+        if names.isdisjoint(known):
+            if not count:
+                continue
+            count -= 1
+            (turns if record.role in TURN_ROLES else facts).update(names)
+        else:
+            known -= names
+        first[place] = True
+    return first
 
 
 def _holds_abroad(query: str, hits: Sequence[MemoryHit]) -> npt.NDArray[np.bool_]:
