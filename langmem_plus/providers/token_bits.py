@@ -302,8 +302,9 @@ def similarities(asked: FloatArray, documents: Sequence[Bits]) -> FloatArray:
     if not total or not len(asked):
         return found
     held, dims = counts > 0, asked.shape[1]
-    packed = np.zeros((-(-total // _BLOCK) * _BLOCK, dims // 8), np.uint8)
-    np.concatenate([rows for rows in documents if len(rows)], out=packed[:total])
+    # Arrays are buffers. This takes a third of what `np.concatenate` does for so many small ones.
+    filling = bytes(-total % _BLOCK * (dims // 8))
+    packed = np.frombuffer(b"".join([*documents, filling]), np.uint8)  # type: ignore[list-item]
     bits = np.unpackbits(packed).astype(np.float32).reshape(-1, _BLOCK, dims)
     products = (bits @ asked.T).reshape(-1, len(asked))[:total]
     best = np.maximum.reduceat(products, np.cumsum(counts[held]) - counts[held], axis=0)

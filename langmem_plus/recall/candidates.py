@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import functools
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from langmem_plus.speakers import name_of
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
 
 # The roles of what people say; a reply with a name is a person's, too.
 _STATED = ("user", "memory")
@@ -39,8 +41,8 @@ class Candidates:
 
     texts: Sequence[Reading]
     names: Sequence[str]
-    replies: npt.NDArray[np.bool_]
-    stated: npt.NDArray[np.bool_]
+    replies: Flags
+    stated: Flags
     before: Ints
     after: Ints
     sessions: Ints
@@ -51,11 +53,34 @@ class Candidates:
     def __len__(self) -> int:
         return len(self.texts)
 
+    @functools.cached_property
+    def after_another(self) -> Flags:
+        """Whether another speaker said the turn before."""
+        return self._of_another(self.before)
+
+    @functools.cached_property
+    def before_another(self) -> Flags:
+        """Whether another speaker said the turn after."""
+        return self._of_another(self.after)
+
+    @functools.cached_property
+    def answers(self) -> Flags:
+        """Whether it was said after another speaker's question."""
+        asking = np.array([*(text.asks for text in self.texts), False], bool)
+        found: Flags = self.after_another & asking[self.before]
+        return found
+
+    def _of_another(self, places: Ints) -> Flags:
+        who = [*zip(self.names, self.replies.tolist(), strict=True)]
+        end = len(who)
+        others = [place < end and who[place] != own for own, place in zip(who, places.tolist(), strict=True)]
+        return np.array(others, bool)
+
 
 def make_candidates(hits: Sequence[MemoryHit]) -> Candidates:
     """The arrays that features are made of."""
     records = [hit.record for hit in hits]
-    names = [name_of(record) for record in records]
+    names, said_at = [name_of(record) for record in records], [record.said_at for record in records]
     before, after = neighbours(hits)
     return Candidates(
         texts=[read(record.text) for record in records],
@@ -65,15 +90,15 @@ def make_candidates(hits: Sequence[MemoryHit]) -> Candidates:
         before=before,
         after=after,
         sessions=sessions(hits),
-        newest=newest(hits),
-        days=[record.said_at.date() for record in records],
+        newest=newest(hits, said_at),
+        days=[time.date() for time in said_at],
         cosines=np.array([hit.scores.get("cosine", np.nan) for hit in hits], np.float64),
     )
 
 
-def newest(hits: Sequence[MemoryHit]) -> Ints:
+def newest(hits: Sequence[MemoryHit], said_at: Sequence[dt.datetime]) -> Ints:
     """The place of each hit where the newest stand first, those of one time by namespace and id."""
-    records = [(-hit.record.said_at.timestamp(), hit.namespace, hit.record.id) for hit in hits]
+    records = [(-time.timestamp(), hit.namespace, hit.record.id) for hit, time in zip(hits, said_at, strict=True)]
     places = np.empty(len(hits), np.int64)
     places[sorted(range(len(hits)), key=records.__getitem__)] = np.arange(len(hits))
     return places

@@ -62,12 +62,11 @@ K1, B = 0.9, 0.4
 
 def scale(values: Floats) -> Floats:
     """Scaled to [0, 1] over the candidates; all 0 where they are equal; 0 for a missing one."""
-    known = values[np.isfinite(values)]
-    low, high = (float(known.min()), float(known.max())) if len(known) else (0.0, 0.0)
-    if high - low < 1e-9:
+    low = float(np.fmin.reduce(values, initial=np.inf))
+    span = float(np.fmax.reduce(values, initial=-np.inf)) - low
+    if not span >= 1e-9:
         return np.zeros(len(values))
-    scaled: Floats = np.nan_to_num((values - low) / (high - low), nan=0.0)
-    return scaled
+    return np.fmax((values - low) / span, 0.0)
 
 
 @dataclass(frozen=True)
@@ -125,7 +124,7 @@ def by_words(question: str, candidates: Candidates) -> dict[str, Floats]:
     by = np.array([rows[name][0] for name in candidates.names], np.float64).reshape(said.shape)
     name_lengths = np.array([rows[name][1] for name in candidates.names], np.float64)
     whole, whole_lengths = said + by, lengths + name_lengths
-    answers = _answers(candidates)
+    answers = candidates.answers.astype(np.float64)
     held = [len(reading.pairs & text.pairs) for text in candidates.texts]
     with_question = whole + answers[:, None] * _at(said, candidates.before)
     window = whole + _at(whole, candidates.before) + _at(whole, candidates.after)
@@ -167,21 +166,6 @@ def _sums(values: Floats, groups: Ints) -> Floats:
     sums = np.zeros((int(groups.max(initial=-1)) + 1, values.shape[1]))
     np.add.at(sums, groups, values)
     return sums
-
-
-def _of_another(candidates: Candidates, places: Ints) -> npt.NDArray[np.bool_]:
-    """Whether another speaker said what stands at each candidate's place of these."""
-    who = [(name, bool(reply)) for name, reply in zip(candidates.names, candidates.replies, strict=True)]
-    end = len(who)
-    others = [place < end and who[place] != who[here] for here, place in enumerate(places.tolist())]
-    return np.array(others, bool)
-
-
-def _answers(candidates: Candidates) -> Floats:
-    """1 for what was said after another speaker's question."""
-    asking = np.array([*(text.asks for text in candidates.texts), False], bool)
-    found: Floats = (_of_another(candidates, candidates.before) & asking[candidates.before]).astype(np.float64)
-    return found
 
 
 # vectors
@@ -240,17 +224,15 @@ def by_bits(compared: Compared, candidates: Candidates) -> dict[str, Floats]:
 
 def in_context(cosines: Floats, candidates: Candidates) -> Floats:
     """The tokens' cosines where what another speaker said before counts, too, shape (candidates, tokens)."""
-    another, answers = _of_another(candidates, candidates.before), _answers(candidates)
-    share = np.where(answers > 0, ASKED_SHARE, np.where(another, SAID_SHARE, 0.0))
+    share = np.where(candidates.answers, ASKED_SHARE, np.where(candidates.after_another, SAID_SHARE, 0.0))
     found: Floats = np.maximum(cosines, share[:, None] * _at(cosines, candidates.before))
     return found
 
 
 def with_replies(found: Floats, cosines: Floats, candidates: Candidates) -> Floats:
     """What was `found`, and a share of what another speaker's reply adds to it, shape (candidates, tokens)."""
-    another = _of_another(candidates, candidates.after)
     added = np.maximum(_at(cosines, candidates.after) - found, 0.0)
-    told: Floats = found + np.where(another, REPLIED_SHARE, 0.0)[:, None] * added
+    told: Floats = found + np.where(candidates.before_another, REPLIED_SHARE, 0.0)[:, None] * added
     return told
 
 

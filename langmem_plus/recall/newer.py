@@ -107,9 +107,7 @@ def _names(hit: MemoryHit) -> set[str]:
     return {hit.record.id, *(hit.record.source_ids if hit.record.role in TURN_ROLES else ())}
 
 
-def _read(
-    hits: Sequence[MemoryHit], asked: npt.NDArray[np.float32], bits: Sequence[TextBits | None]
-) -> list[_Said]:
+def _read(hits: Sequence[MemoryHit], asked: npt.NDArray[np.float32], bits: Sequence[TextBits | None]) -> list[_Said]:
     """What those of the hits say that are near to the question by one of their sentences."""
     sentences = [rows.sentences if rows is not None else _NONE for rows in bits]
     cosines = similarities(asked[None], [row for rows in sentences for row in rows[:, None]])[:, 0].tolist()

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
+from langmem_plus.recall.announced import announces, assumes
 from langmem_plus.recall.times import MONTHS
 from langmem_plus.small_talk import is_question
 from langmem_plus.text import SENTENCE, STOP_WORDS, tokens_of, words
@@ -186,25 +187,46 @@ _ASKS_ASSISTANT = re.compile(
 
 @dataclass(frozen=True)
 class Reading:
-    """A text's search tokens with their counts, its pairs of neighbouring tokens, and what it holds.
+    """A text's search tokens with their counts, its pairs of neighbouring tokens, and what it holds. What few questions
+    ask for is looked for when one does, since that takes longer than all the rest.
 
     Attributes:
-        names: what is written like a name in it, small.
-        own: whether who says it speaks of oneself, and not of "us".
         tells: the share of it that isn't a question, in [0, 1].
     """
 
+    text: str
     words: Mapping[str, int]
     length: int
     pairs: frozenset[tuple[str, str]]
-    names: frozenset[str]
-    has_number: bool
-    has_time: bool
     first_person: bool
-    own: bool
     asks: bool
-    past: bool
     tells: float
+
+    @functools.cached_property
+    def names(self) -> frozenset[str]:
+        """What is written like a name in it, small."""
+        return _names_in(self.text)
+
+    @functools.cached_property
+    def has_number(self) -> bool:
+        """Whether it holds a number."""
+        return _NUMBER.by(self.text, words(self.text))
+
+    @functools.cached_property
+    def has_time(self) -> bool:
+        """Whether it tells a time."""
+        return _TIME.by(self.text, words(self.text))
+
+    @functools.cached_property
+    def own(self) -> bool:
+        """Whether who says it speaks of oneself, and not of "us"."""
+        return _of_oneself(self.text, words(self.text))
+
+    @functools.cached_property
+    def past(self) -> bool:
+        """Whether it tells of the past."""
+        said = words(self.text)
+        return _PAST.by(self.text, said) or _past_in_spanish(self.text, said)
 
 
 @functools.lru_cache(maxsize=_KEPT)
@@ -214,16 +236,12 @@ def read(text: str) -> Reading:
     found = tokens_of(said)
     asks = is_question(text)
     return Reading(
+        text=text,
         words=Counter(found),
         length=len(found),
         pairs=frozenset(itertools.pairwise(found)),
-        names=_names_in(text),
-        has_number=_NUMBER.by(text, said),
-        has_time=_TIME.by(text, said),
         first_person=_FIRST_PERSON.by(text, said),
-        own=_of_oneself(text, said),
         asks=asks,
-        past=_PAST.by(text, said) or _past_in_spanish(text, said),
         tells=_told(text) if asks else 1.0,
     )
 
@@ -247,9 +265,18 @@ def _told(text: str) -> float:
     return 1 - asked / len(text)
 
 
+def asserts(sentence: str) -> bool:
+    """Whether a sentence with a question mark states something all the same: what asks for agreement alone ("…, isn't
+    it?", "…, remember?"), and what asks whether one knows it ("did you know that …?").
+    """
+    if TAG.search(sentence) or announces(sentence):
+        return True
+    return assumes(sentence) and not _ASKING.match(sentence)
+
+
 def _asked(sentence: str) -> int:
     """How many of a sentence's characters ask."""
-    if not sentence.rstrip().endswith(_MARKS) or TAG.search(sentence):
+    if not sentence.rstrip().endswith(_MARKS) or asserts(sentence):
         return 0
     if "¿" in sentence:
         return len(sentence) - sentence.rindex("¿")

@@ -111,7 +111,7 @@ def find_items(
         cosine, window_cosine = catalog.cosines(rows, query, among)
         found |= np.isfinite(cosine)
     # Newer first among equals: the fusion keeps the order of the rows.
-    kept = np.flatnonzero(found)[::-1]
+    kept = slice(None, None, -1) if found.all() else np.flatnonzero(found)[::-1]
     cosine, window_cosine = _picked(cosine, window_cosine, kept)
     cut, ids = among is not None, catalog.ids(rows[kept])
     words, windows = _picked(words, windows, kept)
@@ -142,7 +142,7 @@ def _any(scores: Floats) -> npt.NDArray[np.bool_]:
     return finite if finite.ndim == 1 else np.atleast_1d(finite.any(axis=0))
 
 
-def _picked(alone: Floats, window: Floats, columns: Ids) -> tuple[Floats, Floats]:
+def _picked(alone: Floats, window: Floats, columns: Ids | slice) -> tuple[Floats, Floats]:
     """Some columns of both, still one and the same array where they are."""
     picked = alone[..., columns]
     return picked, picked if window is alone else window[..., columns]
