@@ -12,35 +12,36 @@ import datetime as dt
 import itertools
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-from langgraph.store.base import Item, SearchOp
+from langgraph.store.base import GetOp, Item, SearchOp
 
-from langmem_plus.records import FORGOTTEN, Fact, MemoryRecord, parse_time
-from langmem_plus.remember.data_names import TELLS, capitals
+from langmem_plus.records import FORGOTTEN, Fact, MemoryRecord, parse_time, unique
+from langmem_plus.remember.data_names import CODED, capitals, tells_the_same
 from langmem_plus.remember.fact_records import ASKED_AT
 from langmem_plus.remember.forgetting import STATED, find_forgotten
 from langmem_plus.remember.review import review_of
-from langmem_plus.remember.sentences import LONGEST_STATEMENT
+from langmem_plus.remember.sentences import LONGEST_STATEMENT, ends_question, opens_question, sentences, strip_lead
 from langmem_plus.remember.simhash import near_duplicate, negations
-from langmem_plus.remember.slots import JOINS_MORE, canonical, find_slot
+from langmem_plus.remember.slots import canonical, find_slot
 from langmem_plus.remember.steps import Batch, Namespace, Steps, read_records
 from langmem_plus.remember.tombstones import is_set_aside
-from langmem_plus.speakers import Voice, key_of, shown_name
+from langmem_plus.speakers import Voice, key_of, name_of, shown_name
 from langmem_plus.text import tokens, words
 
 # The newest tombstones come first in a store that sorts them so; mostly none of them is as new as what was just said.
 _PAGE = 100
 # Words that change nothing of what is said.
 _ASIDE = re.compile(
-    r"\b(?:still|by the way|btw|as (?:I|you) (?:said|know)|as I told you|(?:immer )?noch(?: immer)?|übrigens|toujours|"
-    r"todavía|aún|sigue siendo)\b|还是?",
+    r"\b(?:still|by the way|btw|as (?:I|you) (?:said|know)|as I told you|these days|(?:immer )?noch(?: immer)?|"
+    r"übrigens|ja|doch|halt|eigentlich|toujours|encore|en fait|todavía|aún|sigue siendo)\b|(?<=in )the city of ",
     re.IGNORECASE,
 )
+_ASIDE_IN_CHINESE = re.compile("还是?|(?<=[\u4e00-\u9fff]{2})市(?=\\W*$)")
+_SHORT = ((re.compile(r"(?<=\w)['’]s(?= \S*\d)"), " is"), (re.compile(r"\bI(?:['’]ve| have) got\b", re.I), "I have"))
 _PRONOUNS = """he she they him her them his hers their theirs you your yours it its"""
 _OTHERS = frozenset(_PRONOUNS.split())
 _OF_ONESELF = re.compile(r"\b(?:I|me|my|mine|we|us|our)\b|我")
-_CODED = re.compile(r"[\d@]")
-_CODE = re.compile(r"\S*[\d@]\S*(?: [\d()./-]+)*")
 _GONE = {"role": "memory", "status": "deleted"}
 
 
@@ -51,38 +52,99 @@ def is_forgotten(record: MemoryRecord | None) -> bool:
     return not is_set_aside(record) and review_of(record) is None
 
 
+@dataclass(frozen=True)
+class Barred:
+    """What was forgotten since it was said: facts, by their keys, and the turns that say it."""
+
+    facts: frozenset[str] = frozenset()
+    turns: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class _Gone:
+    """What was forgotten, its words, and when the store heard of it."""
+
+    record: MemoryRecord
+    words: frozenset[str]
+    stored: dt.datetime
+
+
 def find_barred(
     namespaces: Sequence[Namespace], facts: Sequence[Fact], turns: Mapping[str, MemoryRecord], limit: int
-) -> Steps[set[str]]:
-    """The keys of the facts that their owner asked to forget after they were said.
+) -> Steps[Barred]:
+    """What of some turns their owner asked to forget after it was said: facts, and turns that say it, whether in a fact
+    or in a sentence of which none was drawn.
 
     Args:
-        namespaces: where it may have been forgotten.
+        namespaces: where it may have been forgotten, the turns' own first.
         facts: new facts, no requests.
-        turns: their turns, by id.
+        turns: the turns that are read, by id.
         limit: bits in which the fingerprints of near-duplicates may differ.
     """
-    first = min((turns[fact.source_id].said_at for fact in facts), default=None)
+    first = min((turn.said_at for turn in turns.values()), default=None)
     if first is None:
-        return set()
-    gone: list[MemoryRecord] = []
+        return Barred()
+    gone: list[_Gone] = []
     for namespace in namespaces:
         gone += yield from _forgotten_since(namespace, first)
-    return {
-        fact.key
-        for fact in facts
-        if any(_is_before(turns[fact.source_id], record) and says_again(fact, record, limit) for record in gone)
-    }
+    told = [(turns[fact.source_id], fact) for fact in facts]
+    told += [(turn, fact) for turn in (turns.values() if gone else ()) for fact in _sentences_of(turn)]
+    found = [
+        (turn, fact, each)
+        for turn, fact in told
+        for each in gone
+        if _is_before(turn, each.record) and _shares(fact.text, each) and says_again(fact, each.record, limit)
+    ]
+    later = yield from _stored_later(namespaces[0], [(turn, each) for turn, _, each in found])
+    found = [(turn, fact, each) for turn, fact, each in found if (turn.id, each.record.id) not in later]
+    known = {fact.key for fact in facts}
+    said = frozenset(turn.id for turn, _, _ in found)
+    return Barred(frozenset(fact.key for _, fact, _ in found if fact.key in known), said)
 
 
-def _forgotten_since(namespace: Namespace, first: dt.datetime) -> Steps[list[MemoryRecord]]:
+def _sentences_of(turn: MemoryRecord) -> list[Fact]:
+    """A turn's sentences as facts of their own; questions tell nothing."""
+    metadata = {"name": name_of(turn)}
+    told = (each for each in sentences(turn.text) if not (ends_question(each) or opens_question(strip_lead(each))))
+    return [
+        Fact(text=text, source_id=f"{turn.id} sentence", ordinal=place, metadata=metadata)
+        for place, text in enumerate(told)
+    ]
+
+
+def _shares(text: str, gone: _Gone) -> bool:
+    """Whether a text has a word of what was forgotten, or a number as that has: what says it again does, and the others
+    are told at once.
+    """
+    if not gone.words or not gone.words.isdisjoint(tokens(text)):
+        return True
+    return bool(CODED.search(text) and CODED.search(gone.record.text))
+
+
+def _stored_later(namespace: Namespace, found: Sequence[tuple[MemoryRecord, _Gone]]) -> Steps[set[tuple[str, str]]]:
+    """Those of some turns that were said just when they were stored, and stored after what they say was forgotten, by
+    the store's own clock: whatever ours said, it was said again.
+    """
+    # One that is withheld was there when it was forgotten, and a store may count it from then on.
+    fresh = (turn for turn, _ in found if not turn.metadata.get(FORGOTTEN))
+    live = unique(turn.id for turn in fresh if turn.observed_at in (None, turn.created_at))
+    items = (yield Batch([GetOp(namespace, id, refresh_ttl=False) for id in live])) if live else []
+    stored = {item.key: item.created_at for item in items if item is not None}
+    return {(turn.id, each.record.id) for turn, each in found if turn.id in stored and stored[turn.id] > each.stored}
+
+
+def _forgotten_since(namespace: Namespace, first: dt.datetime) -> Steps[list[_Gone]]:
     """What was forgotten in a namespace since some time, and maybe more."""
-    found: list[MemoryRecord] = []
+    found: list[_Gone] = []
     offset = 0
     while True:
         (page,) = yield Batch([SearchOp(namespace, filter=dict(_GONE), limit=_PAGE, offset=offset)])
-        records = read_records(page, namespace)
-        found += filter(is_forgotten, records)
+        records, stored = read_records(page, namespace), {item.key: item.updated_at for item in page}
+        found += [
+            _Gone(each, frozenset(tokens(each.text)), stored.get(each.id, each.updated_at))
+            for each in records
+            if is_forgotten(each)
+        ]
         # By the store's clock and by ours, which may stand anywhere.
         if len(page) < _PAGE or (_is_sorted(page, first) and records and records[-1].updated_at < first):
             return found
@@ -139,22 +201,26 @@ def _views(told: Voice, said: Voice) -> list[str]:
 
 
 def _plain(text: str) -> str:
-    return " ".join(_ASIDE.sub(" ", text).split())
+    for short, whole in _SHORT:
+        text = short.sub(whole, text)
+    return " ".join(_ASIDE.sub(" ", _ASIDE_IN_CHINESE.sub("", text)).split())
 
 
 def _is_same(told: str, said: str, gone: MemoryRecord, limit: int) -> bool:
     subject, _ = canonical(told[:LONGEST_STATEMENT])
-    if negations(told) != negations(said) or subject != canonical(said[:LONGEST_STATEMENT])[0]:
+    if subject != canonical(said[:LONGEST_STATEMENT])[0]:
         return False
-    if _marked(told) != _marked(said):
+    if tells_the_same(told, said):
+        return True  # "…, don't tell anybody": what is said behind it denies nothing
+    if negations(told) != negations(said) or _marked(told) != _marked(said):
         return False
-    if words(told) == words(said) or near_duplicate(told, said, limit) or _tells_code(told, said):
+    if words(told) == words(said) or near_duplicate(told, said, limit):
         return True
     mine, theirs = find_slot(told), find_slot(said)
     if mine and theirs and mine.same_slot(theirs):
         return mine.value == theirs.value and mine.alone
     # Small words alone say too little; "I love my wife" isn't "My wife loves me".
-    if not tokens(said) or not (_in_order(told, said) or _CODED.search(said)):
+    if not tokens(said) or not (_in_order(told, said) or CODED.search(said)):
         return False
     heard = gone.model_copy(update={"text": told, "metadata": {}})
     return find_forgotten(said, [heard])[1] == STATED
@@ -168,15 +234,3 @@ def _in_order(one: str, other: str) -> bool:
 def _marked(text: str) -> frozenset[str]:
     """The words by which statements of the same words differ: who else is meant, and what is a name by its capitals."""
     return frozenset(words(text)) & _OTHERS | capitals(text)
-
-
-def _tells_code(told: str, said: str) -> bool:
-    """Whether both tell the same number or address of the same thing; what follows the value may differ."""
-    mine, theirs = (TELLS.fullmatch(canonical(text[:LONGEST_STATEMENT])[1]) for text in (told, said))
-    if mine is None or theirs is None:
-        return False
-    value, known = (each["value"] or each["told"] for each in (mine, theirs))
-    things = [words(each["thing"] or each["chinese"])[1:] for each in (mine, theirs)]
-    if JOINS_MORE.search(value) or not _CODE.fullmatch(known):
-        return False
-    return things[0] == things[1] and words(value)[: len(words(known))] == words(known)

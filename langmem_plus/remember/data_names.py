@@ -93,6 +93,7 @@ _VALUES = {
 _CODES = (_PHONE, _MOBILE, _LANDLINE, _PIN)  # values that are told by their digits
 _SHORTEST_NUMBER = 7  # digits of a phone's number that are the same with and without the country's
 _PIN_VALUE = re.compile(r"\d(?:[\d .-]*\d)?")
+_CODE = re.compile(r"\S*[\d@]\S*(?: [\d()./-]+)*")
 _BEHIND = re.compile(r"\s*[,;(]|\s[–—-]\s")  # what is said beside a value: "4711, don't tell anybody"
 _ORDINAL = re.compile(r"(?<=\d)(?:st|nd|rd|th|er)\b", re.IGNORECASE)
 # What is said of a datum that tells no value of it: what it isn't, what is like it, how it stands.
@@ -187,6 +188,27 @@ def tells_value(thing: str, told: str) -> bool:
     if named is not None:
         return bool(_value(named.kind, said) or (named.kind == _ADDRESS and _value(_EMAIL, said)))
     return not _NO_VALUE.match(said) and bool(CODED.search(said) or SECRET.search(thing))
+
+
+def tells_the_same(one: str, other: str) -> bool:
+    """Whether two statements tell the same value of one datum, or the same number or address of one thing; what is said
+    behind the value may differ.
+
+    >>> tells_the_same("My gate code is 4711.", "My gate code is 4711 since May, never share it.")
+    True
+    """
+    mine, theirs = find_datum(one), find_datum(other)
+    if mine and theirs and mine.value and theirs.value:
+        return mine.covers(theirs) or theirs.covers(mine)
+    (subject, said), (whose, heard) = (canonical(text[:LONGEST_STATEMENT]) for text in (one, other))
+    a, b = TELLS.fullmatch(said), TELLS.fullmatch(heard)
+    if subject != whose or a is None or b is None:
+        return False
+    parts = ((match["thing"] or match["chinese"], match["value"] or match["told"]) for match in (a, b))
+    (first, few), (second, many) = sorted(parts, key=lambda part: len(words(part[1])))
+    is_same = words(first)[1:] == words(second)[1:] and capitals(first) == capitals(second)
+    is_code = _CODE.fullmatch(few) and not JOINS_MORE.search(many)
+    return is_same and bool(is_code) and words(many)[: len(words(few))] == words(few)
 
 
 def _value(kind: str, said: str) -> str:

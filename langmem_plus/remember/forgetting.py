@@ -24,6 +24,7 @@ from langmem_plus.remember.data_names import (
     find_datum,
     is_another,
     may_tell,
+    tells_the_same,
     tells_value,
 )
 from langmem_plus.remember.likeness import holds
@@ -40,7 +41,10 @@ TOO_MUCH = "everything about something is more than rules forget: name each stat
 
 _PRONOUNS = """he she they him her them his hers their theirs you your yours"""
 _OTHERS = frozenset(_PRONOUNS.split())
-_FILLING = (STOP_WORDS | {"now", "really", "also", "user", "users", "please"}) - NEGATIONS - LOCATING - _OTHERS
+_PARTICLES = {"ja", "doch", "halt", "eigentlich", "encore"}
+_FILLING = (
+    (STOP_WORDS | {"now", "really", "also", "user", "users", "please"} | _PARTICLES) - NEGATIONS - LOCATING - _OTHERS
+)
 # "where I live" is my home
 _ASIDES = (
     (re.compile(r"where (?:I|we) live\b", re.IGNORECASE), "my home"),
@@ -194,8 +198,7 @@ def _says_the_same(a: str, b: str) -> bool:
     mine, theirs = _content(a), _content(b)
     if mine and Counter(mine) == Counter(theirs):
         return mine == theirs or not LOCATING & set(words(a))
-    told, known = find_datum(a), find_datum(b)
-    if told and known and told.value and known.value and (told.covers(known) or known.covers(told)):
+    if tells_the_same(a, b):
         return True
     one, other = find_slot(a), find_slot(b)
     if one is None or other is None or not (one.same_slot(other) and one.value == other.value):

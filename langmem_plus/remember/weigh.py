@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 
 from langmem_plus.errors import ConfigError
 from langmem_plus.prompts import Changes, ask_to_forget, render_reconciliation
-from langmem_plus.records import Decision, Fact, MemoryRecord, Scope, unique
+from langmem_plus.records import Decision, Fact, MemoryRecord, Scope
 from langmem_plus.remember.approve import finish_steps
 from langmem_plus.remember.barred import find_barred
 from langmem_plus.remember.decide import (
@@ -245,12 +245,14 @@ def weigh_steps(
 def _find_barred(
     scope: Scope, fresh: Sequence[Fact], turns: Mapping[str, MemoryRecord], services: Services
 ) -> Steps[tuple[set[str], list[str]]]:
-    """The keys of the facts that were forgotten since they were said, and the ids of their turns and of the replies."""
+    """The keys of the facts that were forgotten since they were said, and the ids of the turns that say it and of the
+    replies.
+    """
     facts = [fact for fact in fresh if not is_request(fact)]
-    keys = yield from find_barred(scope.namespaces, facts, turns, services.config.simhash_distance)
-    told = [turns[id] for id in unique(fact.source_id for fact in facts if fact.key in keys)]
+    barred = yield from find_barred(scope.namespaces, facts, turns, services.config.simhash_distance)
+    told = [turn for turn in turns.values() if turn.id in barred.turns]
     replies = (yield from find_replies(scope.namespace, told)) if told else []
-    return keys, [*(turn.id for turn in told), *replies]
+    return set(barred.facts), [*(turn.id for turn in told), *replies]
 
 
 def _decide_turns(

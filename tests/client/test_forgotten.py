@@ -87,3 +87,22 @@ def test_what_a_message_alone_tells_is_forgotten_in_its_own_words(client: Memory
     assert "sunflower" not in found(client, "What is the wifi password?")
     assert found(client, "What school does my daughter Ella go to?") in ("", "My daughter Ella is 7.")
     assert known(client) == ["My daughter Ella is 7"]
+
+
+@pytest.mark.parametrize("again", ["My PIN's 4711.", "My PIN is 4711, don't tell anybody.", "My pin code is 47 11."])
+def test_a_secret_does_not_come_back_from_an_older_conversation(client: MemoryClient, again: str) -> None:
+    """Neither as a fact nor as a message, however it was worded there; what is known in both wordings goes at once."""
+    say(client, "My PIN is 4711.", "Forget my PIN.")
+    say(client, again, created_at="2024-02-01T10:00:00Z")
+    assert known(client) == []
+    assert found(client, "What is my PIN?") == ""
+    say(client, "My PIN is 4711.", again)
+    say(client, "Forget my PIN, please.")
+    assert known(client) == []
+    assert "11" not in found(client, "What is my PIN?")
+
+
+def test_codes_with_and_without_a_remark_go_together(client: MemoryClient) -> None:
+    """Of whatever thing they are."""
+    say(client, "My gate code is 4711.", "My gate code is 4711, don't tell anybody.", "Forget my gate code.")
+    assert known(client) == []

@@ -109,6 +109,20 @@ def is_again(gone: str, said: str, owner: str = "", speaker: str = "") -> bool:
         ("My email is a@b.no.", "My e-mail address is a@b.no.", ()),
         ("My wife is called Anne.", "My wife's name is Anne.", ()),
         ("我住在里昂。", "我现在住在里昂。", ()),
+        (CODE, "My gate code is 4711, don't tell anybody.", ()),
+        (CODE, "My gate code is 4711 (not 4712).", ()),
+        ("My PIN is 4711.", "My PIN is 4711, never share it.", ()),
+        ("My PIN is 4711.", "My PIN number is 4711.", ()),
+        ("My PIN is 4711.", "My pin code is 47 11.", ()),
+        ("My PIN is 4711.", "My PIN's 4711.", ()),
+        ("My phone number is 555 1234 567.", "My mobile is +1 555-1234-567.", ()),
+        ("Ich wohne in Köln.", "Ich wohne ja in Köln.", ()),
+        ("Ich wohne in Köln.", "Ich wohne eigentlich doch in Köln.", ()),
+        ("J'habite à Lyon.", "J'habite encore à Lyon.", ()),
+        ("J'habite à Lyon.", "En fait j'habite à Lyon.", ()),
+        ("我住在北京。", "我还住在北京市。", ()),
+        ("I have lupus.", "I've got lupus.", ()),
+        ("I live in Lyon.", "I live in the city of Lyon these days.", ()),
         (CODE, "I know that Ann's gate code is 4711.", ("Ann", "Bob")),
         (CODE, "The gate code of Ann is 4711.", ("Ann Martin", "Bob")),
         ("I live in Lyon.", "Ann lives in Lyon.", ("Ann", "Bob")),
@@ -125,6 +139,12 @@ def test_the_same_of_the_same_person_is_barred_in_whatever_words(gone: str, said
         (CODE, "My bike code is 4711.", ()),
         (CODE, "My gate code is 4711 and my dog is Rex.", ()),
         (CODE, "Ann's gate code is 4711.", ()),
+        (CODE, "My gate code is not 4711.", ()),
+        ("My PIN is 4711.", "My PIN is not 4711.", ()),
+        ("My PIN is 4711.", "My PIN is 4712, not 4711.", ()),
+        ("My PIN is 4711.", "My card PIN is 4711.", ()),
+        ("My PIN is 4711.", "My wife's PIN is 4711.", ()),
+        ("我住在北京。", "我住在北京市中心。", ()),
         ("I live in Lyon.", "I want to live in Lyon one day.", ()),
         ("I live in Lyon.", "She lives in Lyon.", ()),
         ("I'm allergic to nuts.", "The user's son is allergic to nuts.", ()),
@@ -227,6 +247,64 @@ def test_what_comes_to_the_store_later_and_was_said_before_is_barred_and_withhel
     said = [*ann.records("user"), *ann.records("assistant")]
     assert len(said) == 4
     assert all(turn.metadata.get(FORGOTTEN) for turn in said)
+
+
+@pytest.mark.parametrize(
+    ("gone", "again"),
+    [
+        ("My PIN is 4711.", "My PIN's 4711."),
+        ("I live in Lyon.", "The weather is fine. I live in Lyon these days."),
+        ("我住在北京。", "我还住在北京。"),
+        ("Vivo en Madrid.", "Todavía vivo en Madrid."),
+        ("J'habite à Lyon.", "En fait j'habite à Lyon."),
+    ],
+)
+def test_an_older_turn_of_which_no_fact_is_drawn_is_withheld(person: Any, gone: str, again: str) -> None:
+    """It says what was forgotten in a sentence of its own; said after that, it stays."""
+    ann = person()
+    ann.say(gone)
+    forget(ann, gone)
+    ann.say(again, additional_kwargs={"created_at": "2023-05-01T10:00:00Z"})
+    assert ann.texts() == []
+    assert all(turn.metadata.get(FORGOTTEN) for turn in ann.records("user"))
+    ann.say(again)
+    assert [turn.text for turn in ann.records("user") if not turn.metadata.get(FORGOTTEN)] == [again]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Do I live in Lyon?",
+        "My parents live in Lyon these days.",
+        "I don't live in Lyon these days.",
+        "The weather in Lyon is fine.",
+    ],
+)
+def test_an_older_turn_that_asks_or_says_something_else_is_not_withheld(person: Any, said: str) -> None:
+    """In the words of what was forgotten."""
+    ann = person()
+    ann.say("I live in Lyon.")
+    forget(ann, "I live in Lyon.")
+    ann.say(said, additional_kwargs={"created_at": "2023-05-01T10:00:00Z"})
+    assert [turn.text for turn in ann.records("user") if not turn.metadata.get(FORGOTTEN)] == [said]
+
+
+@pytest.mark.parametrize("in_words", [False, True])
+def test_what_is_said_again_holds_though_the_clock_went_back(person: Any, in_words: bool) -> None:
+    """The store tells what came after the request; what is imported from before it is barred all the same."""
+    ann = person()
+    ann.clock.forward(hours=3)
+    ann.say(CODE)
+    if in_words:
+        ann.say("Forget that my gate code is 4711.")
+    else:
+        forget(ann, CODE)
+    assert ann.texts() == []
+    ann.clock.forward(hours=-4)
+    ann.say(CODE, additional_kwargs={"created_at": "2023-05-01T10:00:00Z"})
+    assert ann.texts() == []
+    ann.say(CODE)
+    assert ann.texts() == [CODE]
 
 
 @pytest.mark.parametrize("again", [CODE, "My gate code is still 4711. I love tea."])
