@@ -7,7 +7,7 @@ import itertools
 import re
 from collections.abc import Mapping, Sequence
 
-from langmem_plus.recall.readings import TAG, read
+from langmem_plus.recall.readings import asserts, read
 from langmem_plus.recall.repeats import NOTHING, Place, left_out, place_of
 from langmem_plus.records import TURN_ROLES, Choice, MemoryHit
 from langmem_plus.small_talk import is_question, is_small_talk
@@ -44,7 +44,7 @@ def only_asks(text: str) -> bool:
     asked = False
     for sentence in SENTENCE.findall(text):
         if is_question(sentence):
-            if TAG.search(sentence):
+            if asserts(sentence):
                 return False
             asked = True
         elif not is_small_talk(sentence):
