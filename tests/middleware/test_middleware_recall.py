@@ -197,8 +197,8 @@ def test_no_checkpoint_holds_it_where_only_safe_types_are_read(tmp_path):
             progress["incognito"] = False
             assert agent.get_state(run).values["memory_progress"] == progress
             points = repr(list(saver.list(None)))
-        assert all("4711" in call.text for call in model.calls) and len(model.calls) == 2
-        assert "4711" not in points
+        assert all("crossing 4711" in call.text for call in model.calls) and len(model.calls) == 2
+        assert "crossing 4711" not in points
         turns = [item.value["text"] for item in store.search(("memories",), limit=100)]
         assert sorted(turns)[1:] == ["There.", "Where is the zebra crossing?"], turns
         print("done")
@@ -210,7 +210,7 @@ def test_no_checkpoint_holds_it_where_only_safe_types_are_read(tmp_path):
     )
     assert (done.stdout.strip(), done.returncode) == ("done", 0), done.stderr
     assert "msgpack" not in done.stderr
-    assert b"4711" not in (tmp_path / "checkpoints.sqlite").read_bytes()
+    assert b"crossing 4711" not in (tmp_path / "checkpoints.sqlite").read_bytes()
 
 
 @pytest.mark.parametrize("mode", ["sync", "async"])
