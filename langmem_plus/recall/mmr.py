@@ -159,15 +159,15 @@ def choosing(
         kept, report = select(hits, services.config, k, documents_apart=documents_apart)
         marked = [hit for hit in kept if drawn_from(hit.record)]
         ops = unread(marked, {*others, *(hit.record.id for hit in hits)}, read) if marked else []
-        if not ops:
+        facts = facts_in(ops, (yield [*ops]), scope()) if ops else {}
+        outdated = checked(query, marked, facts, services.clock())[1] if facts else []
+        left += outdated
+        if not outdated:
             report.choices += left
             return kept, report
-        facts = facts_in(ops, (yield [*ops]), scope())
         read |= facts
-        outdated = checked(query, marked, facts, services.clock())[1]
         gone = {choice.id for choice in outdated}
         hits = [hit for hit in hits if hit.record.id not in gone]
-        left += outdated
 
 
 def _why(hit: MemoryHit) -> str:

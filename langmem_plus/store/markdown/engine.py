@@ -28,6 +28,7 @@ from langmem_plus.store.markdown.bits_backfill import BitsBackfill
 from langmem_plus.store.markdown.companions import Companions
 from langmem_plus.store.markdown.expiring import Expiry, is_immortal
 from langmem_plus.store.markdown.files import Namespace, Stamp, carried_out, is_full, move_file
+from langmem_plus.store.markdown.index import Row
 from langmem_plus.store.markdown.indexing import Indexing
 from langmem_plus.store.markdown.layout import Layout
 from langmem_plus.store.markdown.namespace import InterruptedBatchError, OpenNamespace
@@ -180,13 +181,12 @@ class Engine:
             with contextlib.suppress(StoreError):  # what can't be kept now waits on
                 room.put_vectors({text: late[text] for text in wants(room, late)})
         results: list[Result] = []
-        reads = Reads(self.expiry)
+        reads, found = Reads(self.expiry), self._get_all(batch)
         for op in batch.ops:
             if isinstance(op, GetOp):
-                room = self.room(op.namespace)
-                row = room.get(str(op.key))
+                row = found[op.namespace].get(str(op.key))
                 if row is not None and op.refresh_ttl:
-                    reads.note(room, row)
+                    reads.note(self.room(op.namespace), row)
                 results.append(Item(**fields_of(row, row.load_value(), op.namespace)) if row else None)
             elif isinstance(op, SearchOp):
                 results.append(self._search(op, vectors.queries.get(op.query or ""), reads))
@@ -196,6 +196,14 @@ class Engine:
                 results.append(None)
         reads.prolong()
         return results
+
+    def _get_all(self, batch: Batch) -> dict[Namespace, dict[str, Row]]:
+        """The items that a batch asks for by their keys: a namespace is asked once for all of its own."""
+        keys: dict[Namespace, dict[str, None]] = {}
+        for op in batch.ops:
+            if isinstance(op, GetOp):
+                keys.setdefault(op.namespace, {})[str(op.key)] = None
+        return {namespace: self.room(namespace).get_all(list(some)) for namespace, some in keys.items()}
 
     def _check_folder(self) -> None:
         """A folder that is gone is empty; one whose place a file took would look so.

@@ -259,8 +259,13 @@ class OpenNamespace:
 
     def get(self, key: str) -> Row | None:
         """The item with a key, unless it has expired."""
-        row = self._use(lambda index: self._in_step(index).get(key)) if self.exists else None
-        return row if row is not None and row.lives(self._expiry.shown()) else None
+        return self.get_all([key]).get(key)
+
+    def get_all(self, keys: Sequence[str]) -> dict[str, Row]:
+        """The items with some keys, as far as they are there and haven't expired."""
+        rows = self._use(lambda index: self._in_step(index).get_all(keys)) if self.exists else {}
+        now = self._expiry.shown()
+        return {key: row for key, row in rows.items() if row.lives(now)}
 
     def count(self) -> int:
         """The number of items that haven't expired."""
