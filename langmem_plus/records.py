@@ -227,8 +227,8 @@ class MemoryHit(BaseModel):
     """A record that a search found, with its place in the store and one number a stage.
 
     ``scores`` may hold ``words``, ``dense`` (legs of the store), ``store`` (the store's own score), ``relevance``,
-    ``recency``, ``importance`` and ``total``. ``vector`` and ``bits`` (token bits) are what the store hands out, never
-    serialised.
+    ``recency``, ``importance`` and ``total``. ``vector`` and ``bits`` (token bits) are what the store hands out, and
+    ``former`` are hits of what the record replaced, which speak for it; they are never serialised.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
@@ -238,6 +238,7 @@ class MemoryHit(BaseModel):
     scores: dict[str, float] = Field(default_factory=dict)
     vector: Any = Field(default=None, exclude=True, repr=False)
     bits: Any = Field(default=None, exclude=True, repr=False)
+    former: tuple[MemoryHit, ...] = Field(default=(), exclude=True, repr=False)
 
     @property
     def id(self) -> str:

@@ -145,7 +145,7 @@ def read_items(wanted: Wanted, items: Sequence[SearchItem], found: Found) -> int
             found.left_out[place] = reason or "unreadable"
             ended = record is not None and (record.status == "superseded" or reason == "expired")
             if record is not None and record.role == "memory" and ended:
-                found.ended.append(make_hit(record, place[0], _scores(item)))
+                found.ended.append(_hit(record, item, _scores(item)))
             if record is not None and record.role == "memory" and reason == "filtered":
                 found.unasked.append(MemoryHit(record=record, namespace=item.namespace))
             if record is not None and reason == "in_window":
@@ -157,9 +157,18 @@ def read_items(wanted: Wanted, items: Sequence[SearchItem], found: Found) -> int
         usable += 1
         scores, known = _scores(item), found.hits.get(place)
         if known is None or scores.get("store", -1.0) > known.scores.get("store", -1.0):
-            vector, bits = getattr(item, "vector", None), getattr(item, "bits", None)
-            found.hits[place] = make_hit(record, place[0], scores, vector, bits)
+            found.hits[place] = _hit(record, item, scores)
     return usable
+
+
+def _hit(record: MemoryRecord, item: SearchItem, scores: dict[str, float]) -> MemoryHit:
+    vector, bits = getattr(item, "vector", None), getattr(item, "bits", None)
+    return make_hit(record, tuple(item.namespace), scores, vector, bits)
+
+
+def can_be_recalled(record: MemoryRecord, wanted: Wanted) -> bool:
+    """Whether a record that no search found is one of what is wanted."""
+    return _objection(record, wanted, _window(wanted.messages)) is None
 
 
 def _objection(record: MemoryRecord | None, wanted: Wanted, window: Window) -> str | None:

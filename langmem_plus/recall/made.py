@@ -14,7 +14,7 @@ from langmem_plus.records import Choice, MemoryHit, MemoryRecord
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
 _new, _set = object.__new__, object.__setattr__
-_HIT = ("record", "namespace", "scores", "vector", "bits")
+_HIT = ("record", "namespace", "scores", "vector", "bits", "former")
 _DOCUMENT_CHARACTERS = 200
 _CHOICE = ("id", "text", "kept", "reason", "scores")
 
@@ -37,18 +37,28 @@ def assembled(kind: type[ModelT], fields: dict[str, Any], given: Collection[str]
 
 
 def make_hit(
-    record: MemoryRecord, namespace: tuple[str, ...], scores: dict[str, float], vector: Any = None, bits: Any = None
+    record: MemoryRecord,
+    namespace: tuple[str, ...],
+    scores: dict[str, float],
+    vector: Any = None,
+    bits: Any = None,
+    former: tuple[MemoryHit, ...] = (),
 ) -> MemoryHit:
     """A hit; it holds these very scores."""
-    fields = {"record": record, "namespace": namespace, "scores": scores, "vector": vector, "bits": bits}
-    return assembled(MemoryHit, fields, _HIT)
+    values = (record, namespace, scores, vector, bits, former)
+    return assembled(MemoryHit, dict(zip(_HIT, values, strict=True)), _HIT)
+
+
+def with_former(hit: MemoryHit, former: tuple[MemoryHit, ...]) -> MemoryHit:
+    """The hit with what it replaced."""
+    return hit.model_copy(update={"former": former})
 
 
 def with_scores(hit: MemoryHit, scores: dict[str, float]) -> MemoryHit:
     """The hit with other scores; it holds these very ones."""
     if type(hit) is not MemoryHit:
         return hit.model_copy(update={"scores": scores})
-    return make_hit(hit.record, hit.namespace, scores, hit.vector, hit.bits)
+    return make_hit(hit.record, hit.namespace, scores, hit.vector, hit.bits, hit.former)
 
 
 def told(record: MemoryRecord) -> str:

@@ -19,6 +19,7 @@ from langmem_plus.providers.spending import spending
 from langmem_plus.recall.answerable import INJECTED
 from langmem_plus.recall.asked_days import asked_days, split_by_days
 from langmem_plus.recall.built_in import Judged, judge
+from langmem_plus.recall.former import best_of, judged_for, spoken_for
 from langmem_plus.recall.made import with_scores
 from langmem_plus.recall.newer import linked_first, newer_first
 from langmem_plus.recall.overlap import spoken
@@ -180,7 +181,7 @@ def rerank(
     if reranker is None:
         return _rank_alone(query, hits, config, now, frozenset(), encoder, asker=asker)
     chosen, rest = shortlist(query, hits, config)
-    scores = ask(reranker, _asked_by(asker, query, chosen), chosen)
+    scores = best_of(chosen, ask(reranker, _asked_by(asker, query, chosen), spoken_for(chosen))).tolist()
     if getattr(reranker, "refuses", False):
         refused = [hit for hit, score in zip(chosen, scores, strict=True) if score <= 0]
         rest += [left_out(hit, "the reranker says that it has nothing to do with the question") for hit in refused]
@@ -229,9 +230,14 @@ def _rank_alone(
     """
     judged = None
     if config.relevance == "calibrated" and config.reranker.lower() != "none":
-        judged = _judge(query, hits, now, encoder, config, asker)
+        asked = spoken_for(hits)
+        judged = _judge(query, asked, now, encoder, config, asker)
+        relevance, supported = relevance_of(query, asked, config, judged, strict=least >= INJECTED, asker=asker)
+        relevance, supported = best_of(hits, relevance), best_of(hits, supported).astype(bool)
+        judged = judged_for(hits, judged)
+    else:
+        relevance, supported = relevance_of(query, hits, config, strict=least >= INJECTED, asker=asker)
     sure = judged.probability if judged is not None else None
-    relevance, supported = relevance_of(query, hits, config, judged, strict=least >= INJECTED, asker=asker)
     named = np.array([hit.record.role in asked_for for hit in hits], bool)
     if sure is not None and sure < least and config.score_threshold is None:
         below = f"the probability is {sure:.2f}, below {least:g}, the bound where score_threshold is not set"

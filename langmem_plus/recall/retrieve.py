@@ -14,6 +14,7 @@ from langgraph.store.base import BaseStore, GetOp, Item, Op, SearchItem, SearchO
 from langmem_plus.recall.asked_days import asked_days, said_then
 from langmem_plus.recall.batches import Batches, arun_batches, run_batches
 from langmem_plus.recall.filters import RecordFilter
+from langmem_plus.recall.former import today
 from langmem_plus.recall.items import Found, Wanted, choose, read_item, read_items
 from langmem_plus.recall.plan import plan_messages
 from langmem_plus.recall.query import bounded, current_text
@@ -197,6 +198,8 @@ def _fetching(store: BaseStore, wanted: Wanted, summary: bool) -> Batches[Answer
     unread = siblings(hits)
     results = (yield [*unread]) if unread else []
     hits, left = checked(wanted.query, hits, facts_in(unread, results, wanted.scope), wanted.now, found.ended)
+    if reranks and found.ended:
+        hits = yield from today(wanted, found, hits)
     report.choices += left
     report.counts["candidates"] = len(hits)
     return hits, item, report
