@@ -64,6 +64,7 @@ class Wanted:
         search: False fetches the thread's summary alone.
         filter: what else a record must meet.
         days: the days that are asked for and nothing else; what was said then is listed beside what is searched.
+        everything: whether all that is known is asked for and nothing else; it is listed so, too.
     """
 
     scope: Scope
@@ -78,6 +79,7 @@ class Wanted:
     search: bool = True
     filter: RecordFilter | None = None
     days: Sequence[Period] = ()
+    everything: bool = False
 
     @functools.cached_property
     def namespaces(self) -> tuple[tuple[str, ...], ...]:

@@ -17,6 +17,7 @@ from langmem_plus.errors import ModelRestingError
 from langmem_plus.providers import TextBits, TokenEncoder
 from langmem_plus.providers.spending import spending
 from langmem_plus.recall.answerable import INJECTED
+from langmem_plus.recall.asked_all import asks_all, split_known
 from langmem_plus.recall.asked_days import asked_days, split_by_days
 from langmem_plus.recall.built_in import Judged, judge
 from langmem_plus.recall.former import best_of, judged_for, spoken_for
@@ -36,11 +37,10 @@ from langmem_plus.recall.repeats import (
     without_echoes,
     without_repeats,
 )
+from langmem_plus.recall.rerank_by_model import ask, asked_by, shortlist
 from langmem_plus.records import Choice, MemoryHit, MemoryReport
 from langmem_plus.services import Reranker, Services, Update, stage
-from langmem_plus.speakers import key_of, name_of
 from langmem_plus.state import MemoryState
-from langmem_plus.text import said_by
 
 logger = logging.getLogger(__name__)
 
@@ -138,32 +138,6 @@ def _refusal(hit: MemoryHit, relevance: float, config: MemoryConfig, supported: 
     return None
 
 
-# with a reranking model
-
-
-def ask(reranker: Reranker, query: str, hits: Sequence[MemoryHit]) -> list[float]:
-    """The reranker's score of each hit; it reads "speaker: text".
-
-    Raises:
-        ValueError: it gave another number of scores than texts.
-    """
-    scores = [float(score) for score in reranker(query, [spoken(hit.record) for hit in hits])]
-    if len(scores) != len(hits):
-        raise ValueError(f"the reranker gave {len(scores)} scores for {len(hits)} texts.")
-    return scores
-
-
-def shortlist(query: str, hits: Sequence[MemoryHit], config: MemoryConfig) -> tuple[list[MemoryHit], list[Choice]]:
-    """At most ``rerank_batch`` hits for a reranking model, the best by the store's own scores."""
-    if len(hits) <= config.rerank_batch:
-        return list(hits), []
-    relevance, _ = relevance_of(query, hits, config)
-    order = sorted(range(len(hits)), key=lambda place: (-relevance[place], hits[place].record.id))
-    reason = f"the reranker reads {config.rerank_batch} candidates at most (rerank_batch)"
-    rest = [left_out(hits[place], reason) for place in order[config.rerank_batch :]]
-    return [hits[place] for place in order[: config.rerank_batch]], rest
-
-
 def rerank(
     query: str,
     hits: Sequence[MemoryHit],
@@ -181,7 +155,7 @@ def rerank(
     if reranker is None:
         return _rank_alone(query, hits, config, now, frozenset(), encoder, asker=asker)
     chosen, rest = shortlist(query, hits, config)
-    scores = best_of(chosen, ask(reranker, _asked_by(asker, query, chosen), spoken_for(chosen))).tolist()
+    scores = best_of(chosen, ask(reranker, asked_by(asker, query, chosen), spoken_for(chosen))).tolist()
     if getattr(reranker, "refuses", False):
         refused = [hit for hit, score in zip(chosen, scores, strict=True) if score <= 0]
         rest += [left_out(hit, "the reranker says that it has nothing to do with the question") for hit in refused]
@@ -189,12 +163,6 @@ def rerank(
         scores = [score for score in scores if score > 0]
     kept, dropped = rank(chosen, given_relevance(scores, config), config, now, None, query, asker=asker)
     return kept, [*rest, *dropped]
-
-
-def _asked_by(asker: str, query: str, hits: Sequence[MemoryHit]) -> str:
-    """The question as a reranking model reads it: behind the name of who asks, where that person said some of it."""
-    own = asker and any(key_of(name_of(hit.record)) == key_of(asker) for hit in hits)
-    return said_by(asker, query) if own else query
 
 
 def _judge(
@@ -249,18 +217,22 @@ def _rank_alone(
     return rank(hits, np.where(named, 1.0, relevance), config, now, supported | named, query, judged, asker)
 
 
-def _rank_by_days(
-    query: str, hits: Sequence[MemoryHit], config: MemoryConfig, now: dt.datetime
+def _rank_listed(
+    query: str, hits: Sequence[MemoryHit], config: MemoryConfig, now: dt.datetime, asker: str
 ) -> tuple[list[MemoryHit], list[Choice]] | None:
-    """What was said on the days that a question asks for and nothing else; None where it asks for more, or nothing was
-    said then.
+    """What was said on the days that a question asks for and nothing else, or all that is known, where it asks for
+    that; None where it asks for more, or nothing of it is there.
     """
-    days = asked_days(query, now.date())
-    then, relevance, others = split_by_days(query, hits, days, config)
-    if not then:
+    if asks_all(query):
+        listed, relevance, others = split_known(hits, asker, config)
+        reason = "the question asks for what is known of who asks"
+    else:
+        listed, relevance, others = split_by_days(query, hits, asked_days(query, now.date()), config)
+        reason = "it wasn't said on the days that are asked for"
+    if not listed:
         return None
-    kept, dropped = rank(then, relevance, config, now)
-    return kept, [*dropped, *(left_out(hit, "it wasn't said on the days that are asked for") for hit in others)]
+    kept, dropped = rank(listed, relevance, config, now)
+    return kept, [*dropped, *(left_out(hit, reason) for hit in others)]
 
 
 def keep_bits(services: Services, hits: Sequence[MemoryHit]) -> None:
@@ -291,12 +263,12 @@ def rerank_with(
     asker: str = "",
 ) -> tuple[list[MemoryHit], MemoryReport]:
     """As `rerank` with the services' reranker. Where that fails, the built-in scoring takes over with a warning (with
-    ``strict`` on, it raises). Where days alone are asked for, what was said then answers. The roles in ``asked_for``
-    are wanted whatever they say; ``least`` is the probability of an answer below which there is none, unless
-    ``score_threshold`` says something else.
+    ``strict`` on, it raises). Where days alone are asked for, or all that is known, what is listed answers. The roles
+    in ``asked_for`` are wanted whatever they say; ``least`` is the probability of an answer below which there is none,
+    unless ``score_threshold`` says something else.
     """
     config, now, report = services.config, services.clock(), MemoryReport()
-    answer = _rank_by_days(query, hits, config, now)
+    answer = _rank_listed(query, hits, config, now, asker)
     spent: dict[str, int] = {}
     if answer is None and services.reranker is not None and hits and not asked_for:
         with spending() as spent:

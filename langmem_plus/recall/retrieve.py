@@ -11,6 +11,7 @@ from langchain_core.messages import BaseMessage
 from langchain_core.runnables import Runnable, RunnableConfig
 from langgraph.store.base import BaseStore, GetOp, Item, Op, SearchItem, SearchOp
 
+from langmem_plus.recall.asked_all import asks_all
 from langmem_plus.recall.asked_days import asked_days, said_then
 from langmem_plus.recall.batches import Batches, arun_batches, run_batches
 from langmem_plus.recall.filters import RecordFilter
@@ -78,15 +79,19 @@ def first_ops(wanted: Wanted) -> list[SearchOp]:
     return ops
 
 
-def day_ops(wanted: Wanted, *, exact: bool) -> list[SearchOp]:
-    """Listings of what was said on the days that are asked for. ``exact``: the store compares times, which not all do;
-    of others the newest are read.
+def listing_ops(wanted: Wanted, *, exact: bool) -> list[SearchOp]:
+    """Listings of what was said on the days that are asked for, or of all that is known, facts first. ``exact``: the
+    store compares times, which not all do; of others the newest are read.
     """
+    if wanted.everything:
+        told = [{"role": "memory", "pinned": True}, {"role": "memory"}, {"role": "user"}]
+        force = [{"status": "active", **each} for each in told]
+        return [SearchOp(name, filter=each, limit=wanted.limit) for name in wanted.namespaces for each in force]
     if not wanted.days:
         return []
-    told = {"status": "active", "observed_at": said_then(wanted.days)} if exact else None
+    then = {"status": "active", "observed_at": said_then(wanted.days)} if exact else None
     limit = wanted.limit if exact else max(wanted.limit, wanted.config.keyword_pool)
-    return [SearchOp(namespace, filter=told, limit=limit) for namespace in wanted.namespaces]
+    return [SearchOp(namespace, filter=then, limit=limit) for namespace in wanted.namespaces]
 
 
 @dataclass(frozen=True)
@@ -178,7 +183,7 @@ def _fetching(store: BaseStore, wanted: Wanted, summary: bool) -> Batches[Answer
         searches = [store.exactly(op, narrowed=reranks) for op in searches]
     elif reranks:
         searches = [op._replace(limit=_FOREIGN * op.limit) for op in searches]
-    listings = day_ops(wanted, exact=exact) if wanted.search else []
+    listings = listing_ops(wanted, exact=exact) if wanted.search else []
     searches += [store.exactly(op) if isinstance(store, SearchesExactly) else op for op in listings]
     results: Sequence[Any] = yield [*ops, *searches]
     item, results = (results[0] if with_summary else None), results[len(ops) :]
@@ -227,7 +232,16 @@ def _asked(
     settings, now = services.config, services.clock()
     days = asked_days(query, now.date())
     return Wanted(
-        scope, query, limit, settings, now, exclude_ids=exclude_ids, messages=messages, filter=filter, days=days
+        scope,
+        query,
+        limit,
+        settings,
+        now,
+        exclude_ids=exclude_ids,
+        messages=messages,
+        filter=filter,
+        days=days,
+        everything=asks_all(query),
     )
 
 
@@ -301,6 +315,7 @@ def want(state: MemoryState, services: Services, config: RunnableConfig) -> Want
         list_archives=plan.strategy == "archive" and not plan.query,
         search=plan.strategy != "tail",
         days=asked_days(asked, now.date()),
+        everything=asks_all(asked),
     )
 
 
