@@ -84,9 +84,9 @@ def listing_ops(wanted: Wanted, *, exact: bool) -> list[SearchOp]:
     store compares times, which not all do; of others the newest are read.
     """
     if wanted.everything:
-        told = [{"role": "memory", "pinned": True}, {"role": "memory"}, {"role": "user"}]
-        force = [{"status": "active", **each} for each in told]
-        return [SearchOp(name, filter=each, limit=wanted.limit) for name in wanted.namespaces for each in force]
+        kinds: list[dict[str, Any]] = [{"role": "memory", "pinned": True}, {"role": "memory"}, {"role": "user"}]
+        told = [{"status": "active", **kind} for kind in kinds]
+        return [SearchOp(name, filter=each, limit=wanted.limit) for name in wanted.namespaces for each in told]
     if not wanted.days:
         return []
     then = {"status": "active", "observed_at": said_then(wanted.days)} if exact else None
