@@ -64,7 +64,7 @@ class Wanted:
         search: False fetches the thread's summary alone.
         filter: what else a record must meet.
         days: the days that are asked for and nothing else; what was said then is listed beside what is searched.
-        everything: whether all that is known is asked for and nothing else; it is listed so, too.
+        everything: whether what no search finds is asked for, all that is known or a name; it is listed so, too.
     """
 
     scope: Scope

@@ -19,6 +19,7 @@ from langmem_plus.providers.spending import spending
 from langmem_plus.recall.answerable import INJECTED
 from langmem_plus.recall.asked_all import asks_all, split_known
 from langmem_plus.recall.asked_days import asked_days, split_by_days
+from langmem_plus.recall.asked_name import BESIDE, names_asked
 from langmem_plus.recall.built_in import Judged, judge
 from langmem_plus.recall.former import best_of, judged_for, spoken_for
 from langmem_plus.recall.made import with_scores
@@ -206,7 +207,9 @@ def _rank_alone(
     else:
         relevance, supported = relevance_of(query, hits, config, strict=least >= INJECTED, asker=asker)
     sure = judged.probability if judged is not None else None
-    named = np.array([hit.record.role in asked_for for hit in hits], bool)
+    names = names_asked(query, hits, asker)
+    named = np.array([hit.record.role in asked_for for hit in hits], bool) | names
+    relevance = relevance * BESIDE if names.any() else relevance
     if sure is not None and sure < least and config.score_threshold is None:
         below = f"the probability is {sure:.2f}, below {least:g}, the bound where score_threshold is not set"
         reason = f"the memory hardly holds an answer: {below}"

@@ -13,6 +13,7 @@ from langgraph.store.base import BaseStore, GetOp, Item, Op, SearchItem, SearchO
 
 from langmem_plus.recall.asked_all import asks_all
 from langmem_plus.recall.asked_days import asked_days, said_then
+from langmem_plus.recall.asked_name import asks_name
 from langmem_plus.recall.batches import Batches, arun_batches, run_batches
 from langmem_plus.recall.filters import RecordFilter
 from langmem_plus.recall.former import today
@@ -241,7 +242,7 @@ def _asked(
         messages=messages,
         filter=filter,
         days=days,
-        everything=asks_all(query),
+        everything=asks_all(query) or asks_name(query),
     )
 
 
@@ -315,7 +316,7 @@ def want(state: MemoryState, services: Services, config: RunnableConfig) -> Want
         list_archives=plan.strategy == "archive" and not plan.query,
         search=plan.strategy != "tail",
         days=asked_days(asked, now.date()),
-        everything=asks_all(asked),
+        everything=asks_all(asked) or asks_name(asked),
     )
 
 
