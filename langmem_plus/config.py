@@ -294,7 +294,10 @@ class MemoryConfig(CheckedSettings):
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Arguments, then the environment, then the TOML file that the environment names."""
-        return init_settings, env_settings, TomlFile(settings_cls, os.environ.get(CONFIG_FILE_VARIABLE), _groups())
+        file, prefix = os.environ.get(CONFIG_FILE_VARIABLE), getattr(env_settings, "env_prefix", "").upper()
+        if not file and not any(name.upper().startswith(prefix) for name in os.environ):
+            return (init_settings,)  # looking for each knob in vain takes longer than all the rest
+        return init_settings, env_settings, TomlFile(settings_cls, file, _groups())
 
     @classmethod
     def from_toml(cls, path: str | Path, **overrides: Any) -> MemoryConfig:

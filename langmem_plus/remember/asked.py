@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 
-_POLITE = (
+POLITE = (
     r"(?:please |pls |(?:can|could|will|would) you (?:please )?|also |and |bitte |und |auch |por favor,? |y |et |"
     r"s['’]il (?:te|vous) pla[iî]t,? |请|麻烦|帮我|[¿¡])*"
 )
 # "Remember that …": what follows is to be kept.
 ASKED = re.compile(
-    rf"{_POLITE}(?:(?:remember|memori[sz]e|note|keep in mind|bear in mind|take note|make a (?:mental )?note|"
+    rf"{POLITE}(?:(?:remember|memori[sz]e|note|keep in mind|bear in mind|take note|make a (?:mental )?note|"
     rf"(?:don['’]t|do not|never) forget)"
     r"(?:,? (?:please|this|for (?:me|later|next time|the future)))*(?: that\b|\s*[:,–—-]|(?= (?:my|our|I|we|"
     r"I['’]\w+)\b))|"
@@ -39,7 +39,7 @@ _NOT = (
 )
 # "Don't remember …": nothing of the sentence is to be kept.
 UNWANTED = re.compile(
-    rf"{_POLITE}(?:{_NOT} (?:ever )?{_KEEP}(?:ing)?(?: (?:down|in (?:your )?memory))?"
+    rf"{POLITE}(?:{_NOT} (?:ever )?{_KEEP}(?:ing)?(?: (?:down|in (?:your )?memory))?"
     r"(?: (?:this|that|it|these|any of (?:this|that))(?: (?:down|for later|in (?:your )?memory))?(?=\s*(?:[:,–—-]|$))|"
     r" (?:that|the fact|what)\b|(?:(?<=remember)|(?<=memori[sz]e)|(?<=save)|(?<=store))(?= (?:my|our)\b)|"
     r"(?= (?:I|we|I['’]\w+)\b)|"
@@ -92,19 +92,19 @@ _SPANISH_FORGET = (
 _CHINESE_FORGET = r"(?:[你您](?:能不能|可不可以|能|可以)?|能不能|可不可以|能|可以)(?:请|帮我)?(?:忘记|忘掉|删除|删掉)"
 # "Forget that …", "forget what I said about …", "forget my …": what follows is to be forgotten.
 FORGET = re.compile(
-    rf"{_POLITE}(?:(?:{_FORGET}|{_ERASE})(?: about)? ?(?:{_SAID}|{_FACT}|{_OWN}|:)\s*|"
+    rf"{POLITE}(?:(?:{_FORGET}|{_ERASE})(?: about)? ?(?:{_SAID}|{_FACT}|{_OWN}|:)\s*|"
     rf"{_GERMAN_FORGET}(?: (?:bitte|wieder|auch))*,?\s+(?!nicht\b)(?:dass\s+|was ich (?:dir )?(?:über|von)\s+|"
     r"(?=mein|unser|ich|wo (?:ich|wir)|wie (?:alt )?ich))|"
     rf"{_FRENCH_FORGET}\s+(?:que\s+|(?=où j)|(?=quel âge j)|(?=comment je)|qu['’]|ce que j['’]ai dit (?:sur|de)\s+|"
     r"(?=mon|ma|mes|notre|nos))|"
-    rf"{_SPANISH_FORGET}\s+(?:(?:de )?que\s+|lo que (?:dije|te dije) (?:sobre|de)\s+|(?:de )?(?=mi|mis|nuestr|dónde|"
-    r"cuántos años|cómo me))|"
+    rf"{_SPANISH_FORGET}\s+(?:(?:de )?que\s+|lo que (?:dije|te dije) (?:sobre|de)\s+|(?:de )?(?=mi|mis|nuestr|"
+    r"dónde(?! (?:vive|trabaja)\b)|cuántos años|cómo me))|"
     rf"{_CHINESE_FORGET}(?:我说过的|关于)?(?=我|\w)|(?:请)?(?:从[你您]的?记忆[里中]?)?(?:忘记|忘掉|忘了|删除|删掉)(?:我说过的|关于)?(?=我|\w))",
     re.IGNORECASE,
 )
 # "Kannst du meine Telefonnummer vergessen?", 把我的电话号码忘掉: the verb comes last.
 FORGET_LAST = re.compile(
-    rf"{_POLITE}(?:{_ASK_GERMAN} |(?<=bitte ))(?:bitte )?"
+    rf"{POLITE}(?:{_ASK_GERMAN} |(?<=bitte ))(?:bitte )?"
     r"(?P<what>(?:mein|unser)\w{0,2} (?:(?!nicht\b|nie\b)[\w-]+ ){1,6}?)"
     r"(?:bitte |wieder )*(?:vergessen|löschen)(?: bitte)?\W*$|"
     r"(?:请|麻烦|帮我|[你您]|能不能|能|可以|可不可以)*把(?P<chinese>我[^，。,]{1,30}?)给?"
@@ -125,7 +125,7 @@ ALL = re.compile(
 )
 # "Forget everything about …": more than one statement is meant.
 FORGET_ALL = re.compile(
-    rf"{_POLITE}(?:{_FORGET}|{_ERASE}|vergiss|lösche|oublie|efface|olvida|borra|忘记|删除)(?: about)?(?: bitte)? ?"
+    rf"{POLITE}(?:{_FORGET}|{_ERASE}|vergiss|lösche|oublie|efface|olvida|borra|忘记|删除)(?: about)?(?: bitte)? ?"
     rf"(?P<what>(?:{ALL.pattern}).*)",
     re.IGNORECASE | re.DOTALL,
 )

@@ -23,6 +23,7 @@ from langmem_plus.remember.simhash import near_duplicate
 from langmem_plus.speakers import Voice, by_speaker, name_of, same_speaker
 
 FORGET = "forget"  # the key in a fact's metadata that marks a request to forget
+BY_NAME = "by_name"  # and in such a request's: what is to go was named, not said whole
 
 
 @dataclass
@@ -87,7 +88,7 @@ def decide_forgetting(fact: Fact, known: Sequence[MemoryRecord]) -> list[Decisio
         kept = None
         if record.pinned:
             kept = "it is pinned"
-        elif record.manually_saved and reason == NAMED:
+        elif record.manually_saved and (reason == NAMED or fact.metadata.get(BY_NAME)):
             kept = f"it was saved on purpose; say the whole statement: {record.text!r}"
         if kept is None:
             asked = fact.observed_at

@@ -21,6 +21,7 @@ from langmem_plus.records import Fact, MemoryRecord, MemoryReport, Scope
 from langmem_plus.remember.combine import combine, groups
 from langmem_plus.remember.draft import Draft, Proposal
 from langmem_plus.remember.facts import Drawn, draw_facts, in_order
+from langmem_plus.remember.implied import with_implied
 from langmem_plus.remember.steps import Claim, Release, Steps, arun_steps, list_records, run_steps
 from langmem_plus.remember.unasked import draw_repeated, says_nothing
 from langmem_plus.services import Services, Update, stage
@@ -115,7 +116,7 @@ class _Drawing:
                     break
                 continue
             for turn in group:
-                self._take(turn, drawn[turn.id])
+                yield from self._take(turn, drawn[turn.id])
         self.result.turns = in_order(self.result.turns)
 
     def _pass_over(self) -> Steps[list[MemoryRecord]]:
@@ -133,7 +134,7 @@ class _Drawing:
             else:
                 self.counts["turns_unasked"] += 1
                 self.result.draft.unasked.add(turn.id)
-                self._take(turn, drawn)
+                yield from self._take(turn, drawn)
         return asked
 
     def _repeated(self, turn: MemoryRecord) -> Steps[Drawn | None]:
@@ -160,9 +161,11 @@ class _Drawing:
             self.renewed = time.monotonic()
         return [turn for turn in group if turn.id in self.held]
 
-    def _take(self, turn: MemoryRecord, drawn: Drawn) -> None:
+    def _take(self, turn: MemoryRecord, drawn: Drawn) -> Steps[None]:
         self.services.refusals.pop(turn.id, None)
         self.result.turns.append(turn)
+        if self.services.model is None:  # which would tell itself what is meant
+            drawn.facts = yield from with_implied(turn, drawn.facts, self.result.facts, self.scope, self.services)
         self.result.facts += drawn.facts
         self.result.report.warnings += drawn.warnings
         self.counts["turns_by_rules"] += drawn.fell_back

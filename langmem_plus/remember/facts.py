@@ -104,8 +104,24 @@ def with_requests(turn: MemoryRecord, facts: list[Fact]) -> list[Fact]:
     asked = [place for place, part in enumerate(parts) for _ in forget_requests(part)]
     last = len(parts)
     found = [(asked[place] if place < len(asked) else last, 0, each) for place, each in enumerate(requests)]
-    found += [(_place_of(Voice.of(fact).own, parts), 1, fact) for fact in facts]
+    found += [(place_of(fact, parts), 1, fact) for fact in facts]
     return [each for _, _, each in sorted(found, key=lambda item: item[:2])]
+
+
+def insert_requests(parts: Sequence[str], facts: list[Fact], requests: Sequence[tuple[int, Fact]]) -> list[Fact]:
+    """The facts of a turn's sentences with some more requests to forget, each with the place of the sentence that asks:
+    before what is said behind that.
+    """
+    found = list(facts)
+    for asked, request in requests:
+        later = (at for at, fact in enumerate(found) if FORGET not in fact.metadata and place_of(fact, parts) > asked)
+        found.insert(next(later, len(found)), request)
+    return found
+
+
+def place_of(fact: Fact, parts: Sequence[str]) -> int:
+    """Which of a turn's sentences says a fact."""
+    return _place_of(Voice.of(fact).own, parts)
 
 
 def _place_of(text: str, parts: Sequence[str]) -> int:

@@ -87,7 +87,7 @@ _RELATIVE = re.compile(
     r"(?:prefers|likes|loves|hates|dislikes|enjoys|avoids|is allergic to|lives|works|can['’]t stand) [^,.;:?!]+"
 )
 _AND_THAT = re.compile(r",? and (?:that )?(?=(?:I|my|we|our)\b)")
-_POLITE_END = re.compile(
+POLITE_END = re.compile(
     r",? (?:please|thanks|thank you|(?:wieder )?bitte|danke|s['’]il (?:te|vous) pla[iî]t|stp|svp|merci|por favor|"
     r"gracias)\s?[.!?]*$|(?:[吧吗][，,]?(?:谢谢|好吗)?|[，,](?:谢谢|好吗))[。.!！?？]*$",
     re.IGNORECASE,
@@ -138,7 +138,7 @@ def _to_forget(clause: str) -> str:
     if match := FORGET_LAST.match(clause):
         return match["what"] or match["chinese"]
     match = FORGET.match(clause)
-    said = FROM_MEMORY.sub("", _POLITE_END.sub("", clause[match.end() :])) if match else ""
+    said = FROM_MEMORY.sub("", POLITE_END.sub("", clause[match.end() :])) if match else ""
     # "Delete my photos from the memory": of a camera, it may be.
     if _SOME_MEMORY.search(clause) and find_datum(said) is None:
         return ""

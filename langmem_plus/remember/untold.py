@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from langmem_plus.remember.forgetting import is_name
+from langmem_plus.remember.implied_forms import read_request
 from langmem_plus.remember.sentences import ends_question, opens_question, strip_lead
 from langmem_plus.remember.statements import forget_requests, wanted_sentences
 from langmem_plus.small_talk import is_small_talk
@@ -16,13 +17,14 @@ from langmem_plus.text import tokens
 TOLD = 0.5
 
 
-def says_more(text: str, facts: Collection[str]) -> bool:
+def says_more(text: str, facts: Collection[str], *, asks: bool = False) -> bool:
     """Whether a turn tells something that none of its facts does. Questions, small talk, requests to forget, and what
     isn't to be kept tell nothing.
 
     Args:
         text: the turn's.
         facts: the texts of all the facts that were drawn from it.
+        asks: whether what may be a request to forget is one here.
 
     >>> says_more("My daughter Ella is 7. She goes to the Nygård school.", ["My daughter Ella is 7."])
     True
@@ -30,7 +32,8 @@ def says_more(text: str, facts: Collection[str]) -> bool:
     False
     """
     told = {word for fact in facts for word in tokens(fact)}
-    return any(_is_untold(sentence, told) for sentence in wanted_sentences(text))
+    said = (each for each in wanted_sentences(text) if not (asks and read_request(each)))
+    return any(_is_untold(sentence, told) for sentence in said)
 
 
 def says_beside(text: str) -> bool:
@@ -39,7 +42,7 @@ def says_beside(text: str) -> bool:
     >>> says_beside("Forget my PIN. The door code is 4711."), says_beside("Forget that I live in Lyon. It rains.")
     (True, False)
     """
-    return all(map(is_name, forget_requests(text))) and says_more(text, ())
+    return all(map(is_name, forget_requests(text))) and says_more(text, (), asks=True)
 
 
 def _is_untold(sentence: str, told: Collection[str]) -> bool:
