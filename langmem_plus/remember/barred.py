@@ -24,8 +24,9 @@ from langmem_plus.remember.review import review_of
 from langmem_plus.remember.sentences import LONGEST_STATEMENT, ends_question, opens_question, sentences, strip_lead
 from langmem_plus.remember.simhash import near_duplicate, negations
 from langmem_plus.remember.slots import canonical, find_slot
-from langmem_plus.remember.steps import Batch, Namespace, Steps, read_records
-from langmem_plus.remember.tombstones import is_set_aside
+from langmem_plus.remember.steps import Batch, Namespace, Steps, list_records, read_records
+from langmem_plus.remember.tombstones import is_set_aside, may_return
+from langmem_plus.remember.witnesses import by_exchange, comes_back, exchange_of
 from langmem_plus.speakers import Voice, key_of, name_of, shown_name
 from langmem_plus.text import tokens, words
 
@@ -54,7 +55,7 @@ def is_forgotten(record: MemoryRecord | None) -> bool:
 
 @dataclass(frozen=True)
 class Barred:
-    """What was forgotten since it was said: facts, by their keys, and the turns that say it."""
+    """What was forgotten since it was said: facts, by their keys, and the turns and replies that say it."""
 
     facts: frozenset[str] = frozenset()
     turns: frozenset[str] = frozenset()
@@ -72,8 +73,8 @@ class _Gone:
 def find_barred(
     namespaces: Sequence[Namespace], facts: Sequence[Fact], turns: Mapping[str, MemoryRecord], limit: int
 ) -> Steps[Barred]:
-    """What of some turns their owner asked to forget after it was said: facts, and turns that say it, whether in a fact
-    or in a sentence of which none was drawn.
+    """What of some turns their owner asked to forget after it was said: facts, turns that say it, whether in a fact or
+    in a sentence of which none was drawn, and the replies to any of the turns that a request would withhold.
 
     Args:
         namespaces: where it may have been forgotten, the turns' own first.
@@ -90,16 +91,35 @@ def find_barred(
     told = [(turns[fact.source_id], fact) for fact in facts]
     told += [(turn, fact) for turn in (turns.values() if gone else ()) for fact in _sentences_of(turn)]
     found = [
-        (turn, fact, each)
+        (turn, fact.key, each)
         for turn, fact in told
         for each in gone
         if _is_before(turn, each.record) and _shares(fact.text, each) and says_again(fact, each.record, limit)
     ]
+    replies = (yield from _replies_to(namespaces[0], turns)) if gone else []
+    found += [
+        (reply, "", each)
+        for reply, asked in replies
+        for each in gone
+        if _is_before(reply, each.record) and comes_back(reply, Voice.of(each.record), asked)
+    ]
     later = yield from _stored_later(namespaces[0], [(turn, each) for turn, _, each in found])
-    found = [(turn, fact, each) for turn, fact, each in found if (turn.id, each.record.id) not in later]
-    known = {fact.key for fact in facts}
-    said = frozenset(turn.id for turn, _, _ in found)
-    return Barred(frozenset(fact.key for _, fact, _ in found if fact.key in known), said)
+    found = [(turn, key, each) for turn, key, each in found if (turn.id, each.record.id) not in later]
+    known, said = {fact.key for fact in facts}, frozenset(turn.id for turn, _, _ in found)
+    return Barred(frozenset(key for _, key, _ in found if key in known), said)
+
+
+def _replies_to(
+    namespace: Namespace, turns: Mapping[str, MemoryRecord]
+) -> Steps[list[tuple[MemoryRecord, MemoryRecord]]]:
+    """The replies to some turns, each with what it replies to."""
+    asked = by_exchange(turns.values())
+    found: list[tuple[MemoryRecord, MemoryRecord]] = []
+    for thread_id in unique(turn.thread_id for turn in turns.values() if turn.thread_id is not None):
+        replies = yield from list_records(namespace, {"role": "assistant", "thread_id": thread_id})
+        meant = ((reply, asked.get(exchange_of(reply))) for reply in replies if may_return(reply))
+        found += [(reply, turn) for reply, turn in meant if turn is not None]
+    return found
 
 
 def _sentences_of(turn: MemoryRecord) -> list[Fact]:

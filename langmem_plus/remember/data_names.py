@@ -35,7 +35,8 @@ SECRET = re.compile(
     re.IGNORECASE,
 )
 _EMAIL, _PHONE, _MOBILE, _LANDLINE = "email", "phone", "mobile phone", "landline phone"
-_ADDRESS, _BIRTHDAY, _PIN = "address", "birthday", "pin"
+ADDRESS, BIRTHDAY, _PIN = "address", "birthday", "pin"
+_MESSENGER = "messenger"  # its number is a phone's, and may be another than "my phone"
 _MAILING = "mailing address"  # or the one of e-mail, by the "mail address" that it shares its stem with
 _NAMES = {
     _EMAIL: (
@@ -58,12 +59,13 @@ _NAMES = {
         "numéro de téléphone fixe, fijo, número fijo, teléfono fijo, número de fijo, número de teléfono fijo, "
         "固定电话, 座机, 座机号, 座机号码, 固话"
     ),
-    _ADDRESS: (
+    ADDRESS: (
         "address, home address, postal address, street address, adresse, anschrift, wohnadresse, "
         "heimadresse, adresse postale, dirección, dirección postal, domicilio, 地址, 住址, 家庭地址"
     ),
     _MAILING: "mailing address, mail address",
-    _BIRTHDAY: (
+    _MESSENGER: "whatsapp, whatsapp number, whatsapp-nummer, whatsappnummer, numéro whatsapp, número de whatsapp",
+    BIRTHDAY: (
         "birthday, birthdate, birth date, date of birth, geburtstag, geburtsdatum, anniversaire, date de naissance, "
         "cumpleaños, fecha de nacimiento, 生日, 出生日期"
     ),
@@ -84,17 +86,26 @@ _WHICH = frozenset(_WHICH_WORDS.split())
 _BESIDE = (STOP_WORDS - _WHICH) | {
     "now", "really", "please", "user", "users", "de", "d", "la", "le", "el", "l"
 }  # fmt: skip
-_VALUES = {
-    _EMAIL: re.compile(r"\S@\S"),
-    _PHONE: re.compile(r"\d[\d\s()./-]{3,}\d"),
-    _MOBILE: re.compile(r"\d[\d\s()./-]{3,}\d"),
-    _LANDLINE: re.compile(r"\d[\d\s()./-]{3,}\d"),
-}
-_CODES = (_PHONE, _MOBILE, _LANDLINE, _PIN)  # values that are told by their digits
+_PHONES = (_PHONE, _MOBILE, _LANDLINE, _MESSENGER)
+_VALUES = {_EMAIL: re.compile(r"\S@\S"), **dict.fromkeys(_PHONES, re.compile(r"\d[\d\s()./-]{3,}\d"))}
+_CODES = (*_PHONES, _PIN)  # values that are told by their digits
+# "Call me on 415 555 0199": by that number one reaches who says so.
+_REACH = re.compile(
+    r"(?:please |just )?(?:(?:you|they|people) can )?(?:(?:always|also) )?(?:call|phone|ring|text|reach|contact|"
+    r"message|whatsapp) me (?:back |up )?(?:(?:on|at|under|via|using) )?(?:{value})"
+    r"(?: (?:any ?time|please|back|for now))?|"
+    r"(?:bitte )?(?:ruf|rufen Sie) mich (?:bitte )?(?:unter|auf) (?:der )?(?:{value})(?: (?:zurück|an))?|"
+    r"(?:du erreichst|Sie erreichen|man erreicht) mich unter (?:der )?(?:{value})|"
+    r"(?:s['’]il te plaît )?(?:appelle|appelez|rappelle|rappelez|joins|joignez)-moi (?:au|sur le) (?:{value})|"
+    r"(?:llámame|llámeme) (?:al|en el) (?:{value})|(?:请)?(?:打|拨)(?:我的?)?(?:电话)?(?:{value})(?:找我|联系我)|"
+    r"(?:请)?打(?:{value})给我".replace("{value}", r"\+?\d[\d\s()./-]{5,}\d"),
+    re.IGNORECASE,
+)
+_REACHED_BY = re.compile(r"\+?\d[\d\s()./-]{5,}\d")
 _SHORTEST_NUMBER = 7  # digits of a phone's number that are the same with and without the country's
 _PIN_VALUE = re.compile(r"\d(?:[\d .-]*\d)?")
 _CODE = re.compile(r"\S*[\d@]\S*(?: [\d()./-]+)*")
-_BEHIND = re.compile(r"\s*[,;(]|\s[–—-]\s")  # what is said beside a value: "4711, don't tell anybody"
+BEHIND = re.compile(r"\s*[,;(]|\s[–—-]\s")  # what is said beside a value: "4711, don't tell anybody"
 _ORDINAL = re.compile(r"(?<=\d)(?:st|nd|rd|th|er)\b", re.IGNORECASE)
 # What is said of a datum that tells no value of it: what it isn't, what is like it, how it stands.
 _NO_VALUE = re.compile(
@@ -144,8 +155,9 @@ class Datum:
 
     def _is_kind_of(self, told: Datum) -> bool:
         if told.kind == _MAILING and told.value:
-            return self.kind in (_MAILING, _EMAIL if "@" in told.value else _ADDRESS)
-        return told.kind in self.kinds
+            return self.kind in (_MAILING, _EMAIL if "@" in told.value else ADDRESS)
+        is_phone = {self.kind, told.kind} <= set(_PHONES) and _MESSENGER in (self.kind, told.kind)
+        return told.kind in self.kinds or (is_phone and bool(self.value and told.value))
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -165,6 +177,8 @@ def find_datum(text: str) -> Datum | None:
     if len(text) > LONGEST_STATEMENT:
         return None
     subject, rest = canonical(text)
+    if _REACH.fullmatch(rest) and (number := _REACHED_BY.search(rest)):
+        return Datum(subject, _PHONE, frozenset(), number[0])
     told = TELLS.fullmatch(rest)
     if told is None:
         return _named(subject, rest, "")
@@ -172,7 +186,7 @@ def find_datum(text: str) -> Datum | None:
     found = _named(subject, told["thing"] or told["chinese"], "")
     if found is None or JOINS_MORE.search(said):
         return None
-    kind = _EMAIL if found.kind == _ADDRESS and _value(_EMAIL, said) else found.kind
+    kind = _EMAIL if found.kind == ADDRESS and _value(_EMAIL, said) else found.kind
     value = _value(kind, said)
     return Datum(subject, kind, found.beside, value) if value else None
 
@@ -186,7 +200,7 @@ def tells_value(thing: str, told: str) -> bool:
     said = _LEAD.sub("", told.strip())
     named = _named(USER, thing, "")
     if named is not None:
-        return bool(_value(named.kind, said) or (named.kind == _ADDRESS and _value(_EMAIL, said)))
+        return bool(_value(named.kind, said) or (named.kind == ADDRESS and _value(_EMAIL, said)))
     return not _NO_VALUE.match(said) and bool(CODED.search(said) or SECRET.search(thing))
 
 
@@ -213,17 +227,17 @@ def tells_the_same(one: str, other: str) -> bool:
 
 def _value(kind: str, said: str) -> str:
     """The value of a datum at the beginning of what is told of it; empty where that is none."""
-    parts = (said, _BEHIND.split(said, maxsplit=1)[0])
+    parts = (said, BEHIND.split(said, maxsplit=1)[0])
     values = (part.strip().rstrip(".!?。！？") for part in parts)
     return next((value for value in values if value and _is_value(kind, value)), "")
 
 
 def _is_value(kind: str, value: str) -> bool:
     if kind == _MAILING:
-        return _is_value(_EMAIL, value) or _is_value(_ADDRESS, value)
+        return _is_value(_EMAIL, value) or _is_value(ADDRESS, value)
     if kind == _PIN:
         return bool(_PIN_VALUE.fullmatch(value))
-    return is_of_kind(kind, value) and ("@" in value) == (kind == _EMAIL)
+    return is_of_kind(_PHONE if kind == _MESSENGER else kind, value) and ("@" in value) == (kind == _EMAIL)
 
 
 def _is_same_value(kind: str, one: str, other: str) -> bool:
@@ -234,7 +248,7 @@ def _is_same_value(kind: str, one: str, other: str) -> bool:
         short, long = sorted((re.sub(r"\D", "", value) for value in (one, other)), key=len)
         root = short.lstrip("0")
         return short == long or (kind != _PIN and len(root) >= _SHORTEST_NUMBER and long.endswith(root))
-    if kind == _BIRTHDAY:
+    if kind == BIRTHDAY:
         few, many = sorted((_content(_ORDINAL.sub("", value)) for value in (one, other)), key=len)
         return bool(few) and few <= many
     return one.casefold() == other.casefold() if kind == _EMAIL else words(one) == words(other)
@@ -287,7 +301,12 @@ def _content(text: str) -> frozenset[str]:
 
 def may_tell(text: str, wanted: Datum) -> bool:
     """Whether a text, which may say more, holds a name of a datum, what stands beside it, and what may be its value."""
+    return names_it(text, wanted) and bool(_VALUES.get(wanted.kind, CODED).search(text))
+
+
+def names_it(text: str, wanted: Datum) -> bool:
+    """Whether a text, which may say more, holds a name of a datum and what stands beside it."""
     said = _content(text)
     named = any(kind in wanted.kinds and name <= said and name not in _ALONE for name, kind in _BY_WORDS.items())
     told = any(kind in wanted.kinds and name in text for name, kind in _BY_TEXT.items())
-    return (named or told) and wanted.beside <= said and bool(_VALUES.get(wanted.kind, CODED).search(text))
+    return (named or told) and wanted.beside <= said

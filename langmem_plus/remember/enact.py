@@ -22,9 +22,8 @@ from langmem_plus.remember.rewrite import rewrite
 from langmem_plus.remember.settle import settle_each, waits
 from langmem_plus.remember.steps import Namespace, Steps, get_records, list_records, put
 from langmem_plus.remember.tombstones import may_return
-from langmem_plus.remember.traces import exchange_of
 from langmem_plus.remember.untold import says_more
-from langmem_plus.remember.witnesses import withheld
+from langmem_plus.remember.witnesses import exchange_of, withheld
 from langmem_plus.services import Services
 from langmem_plus.text import fingerprint
 

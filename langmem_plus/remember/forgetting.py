@@ -114,7 +114,9 @@ def _find_forgotten(request: str, known: Sequence[MemoryRecord]) -> tuple[list[M
     datum = find_datum(request)
     exact = [record for record in known if _is_named(request, record.text)]
     told = [record for record in known if datum and record not in exact and _tells_of(record.text, datum)]
-    named = [*exact, *(each for each in told if not exact or _says_the_same(exact[0].text, each.text))]
+    named = exact or told
+    # The same value goes with it whatever it is called.
+    named += [each for each in known if named and each not in named and _says_the_same(named[0].text, each.text)]
     is_other = _is_rival if named else _may_hold
     others = [each for each in known if each not in named and is_other(request, datum, each.text)]
     meant = [*named, *others]

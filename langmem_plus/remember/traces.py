@@ -27,7 +27,7 @@ from langmem_plus.remember.points import extract_points, read_points, write_poin
 from langmem_plus.remember.review import review_of, targets_of
 from langmem_plus.remember.sentences import sentences
 from langmem_plus.remember.whose import Speakers
-from langmem_plus.remember.witnesses import restates, tells
+from langmem_plus.remember.witnesses import exchange_of, restates, tells
 from langmem_plus.speakers import Voice, name_of, shown_name
 from langmem_plus.text import tokens, words
 
@@ -283,9 +283,3 @@ def _says_beside(archive: MemoryRecord, goes: Callable[[str], bool]) -> bool:
 
 def _apart_from(ids: Iterable[str], gone: set[str]) -> list[str]:
     return [id for id in ids if id not in gone]
-
-
-def exchange_of(record: MemoryRecord) -> tuple[str, int] | None:
-    """The thread and the number of the turn that a record belongs to."""
-    turn = record.metadata.get("turn")
-    return (record.thread_id, turn) if record.thread_id is not None and isinstance(turn, int) else None

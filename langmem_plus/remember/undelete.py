@@ -20,8 +20,7 @@ from langmem_plus.remember.rules import replaces
 from langmem_plus.remember.simhash import near_duplicate
 from langmem_plus.remember.steps import Batch, Namespace, Steps, get_records, list_records, put
 from langmem_plus.remember.tombstones import CLEARED, EMPTIED, is_set_aside, list_returning
-from langmem_plus.remember.traces import exchange_of
-from langmem_plus.remember.witnesses import find_witnesses, says, tells
+from langmem_plus.remember.witnesses import by_exchange, comes_back, exchange_of, find_witnesses
 from langmem_plus.services import Services
 from langmem_plus.shown import shown
 from langmem_plus.speakers import Voice, by_speaker
@@ -175,11 +174,15 @@ def _withheld(namespace: Namespace, record: MemoryRecord) -> Steps[list[str]]:
     gone = yield from list_records(namespace, {"role": "memory", "status": "deleted"})
     others = [(other.source_ids, Voice.of(other)) for other in gone if other.id != record.id]
     turns = yield from list_returning(namespace)
+    asked = by_exchange(turns)
     hidden = [turn for turn in turns if turn.id in witnesses and turn.metadata.get(FORGOTTEN)]
     return [
         turn.id
         for turn in hidden
-        if all(turn.id not in sources and not tells(turn, said, says) for sources, said in others)
+        if all(
+            turn.id not in sources and not comes_back(turn, said, asked.get(exchange_of(turn)))
+            for sources, said in others
+        )
     ]
 
 

@@ -252,7 +252,7 @@ def _find_barred(
     barred = yield from find_barred(scope.namespaces, facts, turns, services.config.simhash_distance)
     told = [turn for turn in turns.values() if turn.id in barred.turns]
     replies = (yield from find_replies(scope.namespace, told)) if told else []
-    return set(barred.facts), [*(turn.id for turn in told), *replies]
+    return set(barred.facts), [*sorted(barred.turns), *replies]
 
 
 def _decide_turns(

@@ -9,10 +9,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from langmem_plus.records import FORGOTTEN, Decision, Fact, MemoryRecord
 from langmem_plus.remember.by_name import FIRST_PERSON, tells_of
-from langmem_plus.remember.sentences import LONGEST_STATEMENT
+from langmem_plus.remember.data_names import CODED, tells_the_same
+from langmem_plus.remember.sentences import LONGEST_STATEMENT, sentences
 from langmem_plus.remember.slots import USER, Slot, canonical, find_slot
 from langmem_plus.remember.steps import Namespace, Steps
 from langmem_plus.remember.tombstones import list_returning, may_return
+from langmem_plus.remember.values import find_values
 from langmem_plus.speakers import Voice, key_of, name_of
 from langmem_plus.text import tokens, words
 
@@ -40,8 +42,8 @@ def find_witnesses(
 ) -> Steps[list[str]]:
     """The ids of the turns through which what these decisions forget would come back.
 
-    These are the turns that it was drawn from, and all that say it, too, replies among them; also those that were
-    deleted softly, since they may be brought back.
+    These are the turns that it was drawn from, and all that say it, too, replies among them, also those that hold no
+    more than its value; and those that were deleted softly, since they may be brought back.
 
     Args:
         namespace: whose memory.
@@ -57,7 +59,41 @@ def find_witnesses(
     sources = {source for record in records for source in record.source_ids} | {fact.source_id for fact in new}
     gone = {*map(Voice.of, records), *map(Voice.of, new)}
     turns = yield from list_returning(namespace)
-    return [turn.id for turn in turns if turn.id in sources or any(tells(turn, said, says) for said in gone)]
+    asked = by_exchange(turns)
+    return [
+        turn.id
+        for turn in turns
+        if turn.id in sources or any(comes_back(turn, said, asked.get(exchange_of(turn))) for said in gone)
+    ]
+
+
+def exchange_of(record: MemoryRecord) -> tuple[str, int] | None:
+    """The thread and the number of the turn that a record belongs to."""
+    turn = record.metadata.get("turn")
+    return (record.thread_id, turn) if record.thread_id is not None and isinstance(turn, int) else None
+
+
+def by_exchange(turns: Iterable[MemoryRecord]) -> dict[tuple[str, int] | None, MemoryRecord]:
+    """The users' messages, by their exchange; of several the last."""
+    return {exchange: turn for turn in turns if turn.role == "user" and (exchange := exchange_of(turn)) is not None}
+
+
+def comes_back(turn: MemoryRecord, said: Voice, asked: MemoryRecord | None) -> bool:
+    """Whether what somebody said would come back through a turn: it says it, or tells the same value by another name,
+    or it is a reply to the same person that holds the number, the address or the code of it.
+
+    Args:
+        turn: a turn or a reply.
+        said: the statement that was forgotten, and its speaker.
+        asked: what a reply replies to; None where that isn't known.
+    """
+    if tells(turn, said, says):
+        return True
+    if turn.role == "user" and CODED.search(turn.text) and key_of(name_of(turn)) == key_of(said.name):
+        return any(tells_the_same(sentence, said.own) for sentence in sentences(turn.text))
+    if turn.role != "assistant" or key_of(name_of(asked) if asked else "") != key_of(said.name):
+        return False
+    return any(value.is_told(turn.text, asked.text if asked else "") for value in find_values(said.own))
 
 
 def tells(record: MemoryRecord, said: Voice, says: Callable[[str, str], bool]) -> bool:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from langgraph.store.memory import InMemoryStore
 
 from langmem_plus import MemoryClient, MemoryConfig
 
@@ -106,3 +107,71 @@ def test_codes_with_and_without_a_remark_go_together(client: MemoryClient) -> No
     """Of whatever thing they are."""
     say(client, "My gate code is 4711.", "My gate code is 4711, don't tell anybody.", "Forget my gate code.")
     assert known(client) == []
+
+
+def reply(client: MemoryClient, asked: str, answer: str, **fields: Any) -> None:
+    """An exchange in a thread of its own."""
+    messages = [{"role": "user", "content": asked, **fields}, {"role": "assistant", "content": answer, **fields}]
+    client.add(messages, user_id="u", thread_id=asked + answer)
+
+
+@pytest.fixture(params=["memory", "markdown"])
+def stored(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[MemoryClient]:
+    """A client over either store."""
+    store = InMemoryStore() if request.param == "memory" else tmp_path / "memory"
+    with MemoryClient(store, config=MemoryConfig(background=False)) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("is_before", [True, False])
+@pytest.mark.parametrize(
+    ("told", "request_", "answer"),
+    [
+        ("My phone number is 415 555 0199.", "Forget my phone number.", "Your phone number is 415 555 0199."),
+        ("My phone number is 415 555 0199.", "Forget my phone number.", "Noted: phone 415-555-0199."),
+        ("I live in Lyon.", "Forget where I live.", "You live in Lyon."),
+        ("Ich wohne in Lyon.", "Vergiss, wo ich wohne.", "Du wohnst in Lyon."),
+    ],
+)
+def test_a_reply_of_an_older_conversation_tells_it_no_more(
+    stored: MemoryClient, told: str, request_: str, answer: str, is_before: bool
+) -> None:
+    """Whether the conversation was added before the request or after it; other replies of it are found."""
+    older = {"created_at": "2024-01-02"}
+    say(stored, told, created_at="2024-01-01")
+    if not is_before:
+        say(stored, request_, created_at="2024-01-03")
+    reply(stored, "What do you know of me?", answer, **older)
+    reply(stored, "Which tea did you recommend?", "I recommended oolong tea.", **older)
+    if is_before:
+        say(stored, request_, created_at="2024-01-03")
+    assert answer.rstrip(".")[-4:] not in found(stored, told)
+    assert "oolong" in found(stored, "Which tea did you recommend?")
+    reply(stored, "Say it again.", answer, created_at="2024-01-04")
+    assert answer in found(stored, answer)
+
+
+@pytest.mark.parametrize("answer", ["It's 415 555 0199.", "I've noted your number, 4155550199."])
+def test_a_reply_that_holds_a_forgotten_number_goes(client: MemoryClient, answer: str) -> None:
+    """Whatever it says of it."""
+    say(client, "My phone number is 415 555 0199.")
+    reply(client, "What is my phone number?", answer)
+    say(client, "Forget my phone number.")
+    assert "0199" not in found(client, "What is my phone number?")
+
+
+@pytest.mark.parametrize(
+    ("other", "goes"),
+    [
+        ("Call me on 415 555 0199 any time.", True),
+        ("My WhatsApp is 415-555-0199.", True),
+        ("My WhatsApp is 415-555-0200.", False),
+        ("My fax is 4155550199.", False),
+        ("My wife calls me on 415 555 0199 each day.", False),
+    ],
+)
+def test_the_number_by_which_one_is_reached_goes_with_the_phones(client: MemoryClient, other: str, goes: bool) -> None:
+    """Where it is the same, of the asker's own; a fax is another thing."""
+    say(client, "My phone number is 415 555 0199.", other, "Forget my phone number.")
+    assert (other not in found(client, other)) is goes
+    assert "My phone number" not in found(client, "What is my phone number?")
