@@ -31,6 +31,7 @@ class MemoryState(TypedDict, total=False):
         memory_summary: the record of the thread's rolling summary.
         memory_context: the fenced text for the model call; empty when nothing is recalled.
         memory_turns: the stored turns whose facts are being drawn out.
+        memory_warned: the warnings about what one of these turns says, by the turn's id; the report has them, too.
         memory_claim: in whose name these turns are claimed.
         memory_facts: the facts that were drawn out and aren't stored yet.
         memory_draft: what the model's answer proposed beside the facts (`langmem_plus.remember.draft.Draft`).
@@ -47,6 +48,7 @@ class MemoryState(TypedDict, total=False):
     memory_summary: Annotated[MemoryRecord | None, UntrackedValue]
     memory_context: Annotated[str, UntrackedValue]
     memory_turns: Annotated[list[MemoryRecord], UntrackedValue]
+    memory_warned: Annotated[dict[str, list[str]], UntrackedValue]
     memory_claim: Annotated[str, UntrackedValue]
     memory_facts: Annotated[list[Fact], UntrackedValue]
     memory_draft: Annotated[Any, UntrackedValue]

@@ -152,9 +152,9 @@ class ConversationCalls:
         asked = Asked(Scope(user_id, space, thread_id=thread_id), read_message(message))
         if stream:
             return self._stream(asked)
-        with self._kept(asked):
+        with self._kept(asked), self._telling(asked) as told:
             given = run_steps(read_steps(asked, self._services), self._services, self.store)
-            return _reply(apart(lambda: self._graph().invoke(given, run_config(asked.scope))))
+            return _reply(apart(lambda: self._graph().invoke(given, run_config(asked.scope))), told)
 
     @overload
     async def achat(
@@ -191,8 +191,9 @@ class ConversationCalls:
         if stream:
             return self._astream(asked)
         async with self._akept(asked):
-            given = await arun_steps(read_steps(asked, self._services), self._services, self.store)
-            return _reply(await aapart(self._graph().ainvoke(given, run_config(asked.scope))))
+            with self._telling(asked) as told:
+                given = await arun_steps(read_steps(asked, self._services), self._services, self.store)
+                return _reply(await aapart(self._graph().ainvoke(given, run_config(asked.scope))), told)
 
     def _stream(self, asked: Asked) -> Iterator[AIMessageChunk]:
         config = run_config(asked.scope)
@@ -247,6 +248,19 @@ class ConversationCalls:
             self._finish(asked.scope, kept, error, was_read=was_read)
             raise
 
+    @contextmanager
+    def _telling(self, asked: Asked) -> Iterator[list[str]]:
+        """What work in the background warned of, for the reply's report; where none comes, the next one tells it. A
+        reply that is streamed has no report.
+        """
+        name = asked.said.name
+        told = self._afterwards.warnings(asked.scope, self.store, name)
+        try:
+            yield told
+        except BaseException:
+            self._afterwards.keep(asked.scope, self.store, name, told)
+            raise
+
     def _finish(self, scope: Scope, kept: bool | None, error: BaseException, *, was_read: bool) -> None:
         """Have facts drawn out of what was stored only now; what somebody else raised is no answer of the model.
 
@@ -277,7 +291,7 @@ class ConversationCalls:
     def _graph(self) -> Graph:
         if self._chat is None:
             model = self._chat_model or self._services.model or QuotingChatModel()
-            self._chat = build_memory_graph(model, self._services, False, input_schema=Continued)
+            self._chat = build_memory_graph(model, self._services, False, input_schema=Continued, tells=False)
         return self._chat
 
 
@@ -304,8 +318,8 @@ def _piece(found: Any) -> AIMessageChunk | None:
     return AIMessageChunk(**message.model_dump(exclude={"type"}), chunk_position="last")
 
 
-def _reply(output: Mapping[str, Any]) -> Reply:
-    report = MemoryReport.model_validate(output.get("memory_report") or {})
+def _reply(output: Mapping[str, Any], told: list[str]) -> Reply:
+    report = MemoryReport.model_validate(output.get("memory_report") or {}).merge(MemoryReport(warnings=told))
     return Reply(output["messages"][-1], output.get("memory_context") or "", report)
 
 

@@ -20,10 +20,12 @@ from langgraph.store.base import BaseStore
 
 from langmem_plus.background import background
 from langmem_plus.graph.halves import Graph, build_remember_graph
+from langmem_plus.graph.unread import Person, unread
 from langmem_plus.identity import alone
 from langmem_plus.labels import decode_label
-from langmem_plus.records import MemoryReport, Scope, unique, utc_now
+from langmem_plus.records import MemoryReport, Scope, utc_now
 from langmem_plus.services import Services
+from langmem_plus.speakers import key_of, name_of
 from langmem_plus.telemetry import Observed, here, watch, watch_store
 
 logger = logging.getLogger(__name__)
@@ -32,9 +34,8 @@ watch("langmem_plus.background.pending", lambda: background.backlog[0])
 watch("langmem_plus.background.age", lambda: background.backlog[1])
 watch("langmem_plus.background.failed", lambda: background.failed)
 
-
-# Namespaces whose warnings wait for their user's next turn; more are users who don't come back.
-_TOLD = 10_000
+# What a run gives beside its report: who said what its warnings are about.
+_TOLD_BY = ["memory_report", "memory_turns", "memory_warned"]
 
 
 class Afterwards:
@@ -49,7 +50,6 @@ class Afterwards:
         self._services = replace(services, config=services.config.replace(strict=strict))
         self._graph = build_remember_graph(self._services, recorded=True)
         self._done: dict[Hashable, dt.datetime] = {}  # when a namespace was last worked off after work was given up
-        self._told: dict[Hashable, list[str]] = {}  # the warnings of a namespace's runs that nobody has seen
 
     def submit(self, scope: Scope, store: BaseStore, *, delay: float = 0.0, awaited: bool = True) -> None:
         """Draw facts out soon; returns at once. Calls for one thread that still wait are done together.
@@ -89,18 +89,33 @@ class Afterwards:
                 return failed.error if done is None or done < failed.at else None
         return None
 
-    def warnings(self, scope: Scope, store: BaseStore) -> list[str]:
-        """What runs of a namespace warned of since this was asked last: the turn that they belong to is answered, so
-        the next one's report tells it.
-        """
-        return self._told.pop((id(store), scope.namespace), [])
+    def warnings(self, scope: Scope, store: BaseStore, name: str | None) -> list[str]:
+        """What runs over a store warned of, whichever graph's they were, that whoever speaks now hasn't been told yet:
+        the turn that it belongs to is answered, so the next one's report tells it.
 
-    def _tell(self, scope: Scope, store: BaseStore, report: MemoryReport) -> Mapping[str, int]:
-        if report.warnings:
-            key = id(store), scope.namespace
-            self._told[key] = unique([*self._told.get(key, ()), *report.warnings])
-            for oldest in [*self._told][: len(self._told) - _TOLD]:
-                self._told.pop(oldest, None)
+        Args:
+            scope: whose memory, and which thread.
+            store: where it is kept.
+            name: the name that they speak under.
+        """
+        # Of several people with one scope and no names, nothing but the thread tells who is who.
+        of_thread = isinstance(self._services.scope, Scope) and not (name or "").strip()
+        return unread(store).take(scope, name, of_thread=of_thread)
+
+    def keep(self, scope: Scope, store: BaseStore, name: str | None, warnings: list[str]) -> None:
+        """Keep what `warnings` gave for the next turn: it couldn't be told."""
+        unread(store).put(Person.of(scope, name), scope.thread_id, warnings)
+
+    def _tell(self, scope: Scope, store: BaseStore, output: Mapping[str, Any]) -> Mapping[str, int]:
+        report = MemoryReport.model_validate(output.get("memory_report") or {})
+        warned: Mapping[str, list[str]] = output.get("memory_warned") or {}
+        for turn in output.get("memory_turns") or ():
+            if turn.id in warned:
+                asker = Person(scope.namespace, turn.user_id, key_of(name_of(turn)))
+                unread(store).put(asker, turn.thread_id, warned[turn.id])
+        theirs = {warning for warnings in warned.values() for warning in warnings}
+        if others := [warning for warning in report.warnings if warning not in theirs]:
+            unread(store).put(Person.anyone(scope), scope.thread_id, others)
         return report.counts
 
     def catch_up(self, store: BaseStore) -> bool:
@@ -137,8 +152,10 @@ class Afterwards:
     def _run(self, scope: Scope, store: BaseStore) -> bool:
         graph, config = self._bind(scope, store)
         try:
-            while (counts := self._tell(scope, store, _report(graph.invoke({}, config)))) and _goes_on(counts):
-                continue
+            while True:
+                counts = self._tell(scope, store, graph.invoke({}, config, output_keys=_TOLD_BY))
+                if not _goes_on(counts):
+                    break
         except NotImplementedError:
             return asyncio.run(self.arun(scope, store))
         return counts.get("turns_elsewhere", 0) > 0
@@ -149,8 +166,10 @@ class Afterwards:
 
     async def _arun(self, scope: Scope, store: BaseStore) -> bool:
         graph, config = self._bind(scope, store)
-        while (counts := self._tell(scope, store, _report(await graph.ainvoke({}, config)))) and _goes_on(counts):
-            continue
+        while True:
+            counts = self._tell(scope, store, await graph.ainvoke({}, config, output_keys=_TOLD_BY))
+            if not _goes_on(counts):
+                break
         return counts.get("turns_elsewhere", 0) > 0
 
     def _bind(self, scope: Scope, store: BaseStore) -> tuple[Graph, RunnableConfig]:
@@ -158,10 +177,6 @@ class Afterwards:
         identity = {name: value for name, value in fields if not name.startswith("checkpoint")}
         # What is pending was recorded outside of incognito sessions, whatever the default is.
         return self._graph.copy({"store": store}), {"configurable": {**identity, "incognito": False}}
-
-
-def _report(output: Mapping[str, Any]) -> MemoryReport:
-    return MemoryReport.model_validate(output.get("memory_report") or {})
 
 
 def _goes_on(counts: Mapping[str, int]) -> bool:

@@ -19,6 +19,7 @@ from langmem_plus.graph.afterwards import Afterwards
 from langmem_plus.graph.agent import Agent, agent_node, open_door
 from langmem_plus.graph.halves import Answered, Graph, Messages, make_services, recall_stages, remember_nodes, stages
 from langmem_plus.graph.parents import ForeignGraph, aware
+from langmem_plus.messages import last_human
 from langmem_plus.recall.planner import PlanSpec
 from langmem_plus.records import MemoryReport, Scope
 from langmem_plus.remember.compress import compress_node
@@ -106,9 +107,22 @@ class Continued(TypedDict):
 
 
 def build_memory_graph(
-    agent: Agent, services: Services, checkpointer: Checkpointer = None, *, input_schema: type = Messages
+    agent: Agent,
+    services: Services,
+    checkpointer: Checkpointer = None,
+    *,
+    input_schema: type = Messages,
+    tells: bool = True,
 ) -> Graph:
-    """The memory graph over services that exist already."""
+    """The memory graph over services that exist already.
+
+    Args:
+        agent: as in `create_memory_graph`.
+        services: the settings, the store and the model.
+        checkpointer: as in `create_memory_graph`.
+        input_schema: what goes into it.
+        tells: whether its report tells what the background warned of; else whoever runs it does.
+    """
     door = open_door(agent)
     recall = recall_stages(services, whole_thread=door.reader is not None)
     # The store is left out of compile(): a graph that carries one doesn't load on LangGraph's platform.
@@ -116,7 +130,8 @@ def build_memory_graph(
     record, rest = record_user_node(services), stages(remember_nodes(services), services)
     if services.config.background:
         afterwards = Afterwards(services)
-        record, rest = expecting(record, services, afterwards), [("remember", remember_node(services, afterwards))]
+        record = expecting(record, services, afterwards)
+        rest = [("remember", remember_node(services, afterwards, tells=tells))]
     # Ahead of recall, which reads the summary that takes the place of what leaves.
     room = [("make_room", compress_node(services, now=True))] if services.config.hard_limit_tokens else []
     nodes = [
@@ -155,10 +170,16 @@ def expecting(record: Step, services: Services, afterwards: Afterwards) -> Step:
     return Step(record.name, node, anode)
 
 
-def remember_node(services: Services, afterwards: Afterwards) -> Step:
-    """Hand the thread to the background; an incognito thread has nothing to remember.
+def remember_node(services: Services, afterwards: Afterwards, *, tells: bool = True) -> Step:
+    """Hand the thread to the background, and report what that warned of before; an incognito thread has nothing to
+    remember.
 
     What an earlier process left behind in a store that is given is handed over at once.
+
+    Args:
+        services: the settings and the store.
+        afterwards: the background's work.
+        tells: whether the report has the warnings.
     """
     if services.store is not None:
         afterwards.catch_up(services.store)
@@ -167,8 +188,10 @@ def remember_node(services: Services, afterwards: Afterwards) -> Step:
         if services.is_incognito(held(state, config)):
             return {}
         scope, store = services.find_scope(config), services.find_store()
+        said = last_human(state["messages"])
+        name = state["messages"][said].name if said is not None else None
+        report = MemoryReport(warnings=afterwards.warnings(scope, store, name) if tells else [])
         afterwards.submit(scope, store)
-        report = MemoryReport(warnings=afterwards.warnings(scope, store))
         if (failure := afterwards.failure(scope, store)) is not None:
             report.warnings.append(f"facts of earlier turns aren't drawn out yet: {failure}")
             report.counts["remember_failed"] = 1

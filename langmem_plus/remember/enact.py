@@ -72,12 +72,14 @@ class Decided(BaseModel):
 
     Attributes:
         user_id: whose decisions they are, so that nobody else answers for them.
+        warned: those of the warnings that are about one turn, by its id.
     """
 
     user_id: str = ""
     writings: list[Writing] = Field(default_factory=list)
     facts: list[Fact] = Field(default_factory=list)
     warnings: list[str] = Field(default_factory=list)
+    warned: dict[str, list[str]] = Field(default_factory=dict)
 
     @property
     def turns(self) -> list[MemoryRecord]:

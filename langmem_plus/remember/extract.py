@@ -32,13 +32,16 @@ logger = logging.getLogger(__name__)
 
 @dataclass
 class Extraction:
-    """The turns that were read, the facts in them, who claimed the turns, what a model proposes, what happened."""
+    """The turns that were read, the facts in them, who claimed the turns, what a model proposes, what happened, and
+    what of it is about one turn, by its id.
+    """
 
     claim: str = ""
     turns: list[MemoryRecord] = field(default_factory=list)
     facts: list[Fact] = field(default_factory=list)
     draft: Draft = field(default_factory=Draft)
     report: MemoryReport = field(default_factory=MemoryReport)
+    warned: dict[str, list[str]] = field(default_factory=dict)
 
 
 # A model may refuse one turn (a content filter) and take the next; so many failures of a batch are an outage, and each
@@ -168,6 +171,8 @@ class _Drawing:
             drawn.facts = yield from with_implied(turn, drawn.facts, self.result.facts, self.scope, self.services)
         self.result.facts += drawn.facts
         self.result.report.warnings += drawn.warnings
+        if drawn.warnings:
+            self.result.warned[turn.id] = list(drawn.warnings)
         self.counts["turns_by_rules"] += drawn.fell_back
 
     def _fail(self, group: list[MemoryRecord], error: Exception, waiting: list[list[MemoryRecord]]) -> bool:
@@ -214,6 +219,7 @@ def extract_node(services: Services) -> Runnable[MemoryState, Update]:
         return {
             "memory_turns": result.turns,
             "memory_facts": result.facts,
+            "memory_warned": result.warned,
             "memory_claim": result.claim,
             "memory_draft": result.draft,
             "memory_report": result.report,

@@ -44,6 +44,7 @@ class Reconciliation:
     report: MemoryReport = field(default_factory=MemoryReport)
     waiting: list[Decision] = field(default_factory=list)  # for the owner, or rejected
     refused: set[str] = field(default_factory=set)  # the keys of the requests to forget of which something is
+    warned: dict[str, list[str]] = field(default_factory=dict)  # what the report warns of about one turn, by its id
 
 
 def reconcile_steps(
@@ -119,7 +120,7 @@ def carry_out_steps(
         *({**describe(decision), "review": verdict} for decision, verdict in done.left),
     ]
     left = [decision for decision, _ in done.left]
-    return Reconciliation(done.decisions, done.report, left, _find_refused(decided, done.decisions))
+    return Reconciliation(done.decisions, done.report, left, _find_refused(decided, done.decisions), decided.warned)
 
 
 def _find_refused(decided: Decided, done: Sequence[Decision]) -> set[str]:
@@ -204,29 +205,34 @@ def reconcile_node(services: Services) -> Runnable[MemoryState, Update]:
         claim = state.get("memory_claim") or ""
         return state.get("memory_turns") or [], state.get("memory_facts") or [], claim, state.get("memory_draft")
 
-    def update(result: Reconciliation, facts: Sequence[Fact], decided: Decided | None = None) -> Update:
+    def update(
+        state: MemoryState, result: Reconciliation, facts: Sequence[Fact], decided: Decided | None = None
+    ) -> Update:
         # What isn't forgotten yet leaves no summary and no archive.
         left = [fact for fact in facts if fact.key not in result.refused]
         found = {"memory_decisions": result.decisions, "memory_report": result.report, "memory_facts": left}
+        before = state.get("memory_warned") or {}
+        ids = dict.fromkeys([*before, *result.warned])
+        found["memory_warned"] = {id: [*before.get(id, ()), *result.warned.get(id, ())] for id in ids}
         # A run that is resumed has lost turns and facts, and the summary is made of them.
         return found if decided is None else {**found, "memory_turns": decided.turns}
 
     def run(state: MemoryState, config: RunnableConfig) -> Update:
         scope, known = services.find_scope(config), read(state, config)
         if services.is_incognito(config) or not can_ask(services, config):
-            return update(reconcile(services, scope, *known), known[1])
+            return update(state, reconcile(services, scope, *known), known[1])
         store = services.find_store()
         decided = once(lambda: run_steps(decide_steps(services, scope, *known), services, store))
         steps = _answered_steps(services, scope, decided, ask(scope, decided), known[0], known[2])
-        return update(run_steps(steps, services, store), decided.facts, decided)
+        return update(state, run_steps(steps, services, store), decided.facts, decided)
 
     async def arun(state: MemoryState, config: RunnableConfig) -> Update:
         scope, known = services.find_scope(config), read(state, config)
         if services.is_incognito(config) or not can_ask(services, config):
-            return update(await areconcile(services, scope, *known), known[1])
+            return update(state, await areconcile(services, scope, *known), known[1])
         store = services.find_store()
         decided = await aonce(lambda: arun_steps(decide_steps(services, scope, *known), services, store))
         steps = _answered_steps(services, scope, decided, ask(scope, decided), known[0], known[2])
-        return update(await arun_steps(steps, services, store), decided.facts, decided)
+        return update(state, await arun_steps(steps, services, store), decided.facts, decided)
 
     return stage("reconcile", services, run, arun, fallback={"memory_decisions": []})

@@ -88,19 +88,16 @@ def _resolved(part: str, before: Sequence[str], request: str) -> str:
     return named + rest if words(named) and known.issuperset(words(named)) else part
 
 
-def tell_undone(requests: Sequence[Fact], decisions: Sequence[Decision]) -> list[str]:
-    """A warning for each request by which nothing went, and why.
+def tell_undone(request: Fact, decisions: Sequence[Decision]) -> str:
+    """A warning for a request by which nothing went, and why.
 
     Args:
-        requests: the requests.
+        request: the request.
         decisions: what is done in all namespaces, and why nothing is.
     """
-    told = []
-    for request in requests:
-        start = f"to forget {request.text!r}: "
-        reasons = [each.reason.removeprefix(start) for each in decisions if each.reason.startswith(start)]
-        told.append(_UNDONE.format(request=_asked(request), reason="; ".join(dict.fromkeys(reasons)) or NOTHING))
-    return told
+    start = f"to forget {request.text!r}: "
+    reasons = [each.reason.removeprefix(start) for each in decisions if each.reason.startswith(start)]
+    return _UNDONE.format(request=_asked(request), reason="; ".join(dict.fromkeys(reasons)) or NOTHING)
 
 
 def _asked(request: Fact) -> str:

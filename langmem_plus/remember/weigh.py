@@ -207,10 +207,10 @@ def weigh_steps(
     requests = [fact for fact in fresh if is_request(fact)]
     yield from _find_concerned(namespace, requests, neighbours, services)
     ledger = Ledger(waiting, services.clock())
-    verdict = yield from _decide_turns(ledger, list(waiting), fresh, neighbours, draft, services)
+    verdict, result.warned = yield from _decide_turns(ledger, list(waiting), fresh, neighbours, draft, services)
     withdrawn, pending = yield from _withdraw(namespace, requests)
     left_out = [Decision(event="NONE", reason=_BARRED)] * len(barred)
-    decisions, result.warnings = [*verdict.decisions, *withdrawn, *left_out], [*result.warnings, *verdict.warnings]
+    decisions = [*verdict.decisions, *withdrawn, *left_out]
     shown = (record for proposal in draft.proposals.values() for record in proposal.shown)
     seen = {each.id: each for each in (*pending, *(each for near in neighbours.values() for each in near), *shown)}
     # Who asks to forget, or not to keep, speaks to memory: that is nothing to recall.
@@ -236,7 +236,10 @@ def weigh_steps(
     undone = find_undone(requests, done, [*about, *made])
     told = yield from find_told(namespace, undone, neighbours)
     result.writings[-1].asking += [id for ids in told.values() for id in ids]
-    result.warnings += tell_undone([request for request in undone if request.key not in told], done)
+    for request in undone:
+        if request.key not in told:
+            result.warned.setdefault(request.source_id, []).append(tell_undone(request, done))
+    result.warnings = [warning for warnings in result.warned.values() for warning in warnings]
     for writing in result.writings:
         writing.hold(services.review)
     return result
@@ -262,9 +265,11 @@ def _decide_turns(
     neighbours: Mapping[str, Sequence[MemoryRecord]],
     draft: Draft,
     services: Services,
-) -> Steps[Verdict]:
-    """What becomes of each turn's facts, one turn after the other: a later one meets what an earlier one added."""
-    whole, count = Verdict(), neighbour_count(services)
+) -> Steps[tuple[Verdict, dict[str, list[str]]]]:
+    """What becomes of each turn's facts, one turn after the other: a later one meets what an earlier one added; and
+    the warnings about each turn.
+    """
+    whole, warned, count = Verdict(), dict[str, list[str]](), neighbour_count(services)
     for turn in turns:
         mine = [fact for fact in fresh if fact.source_id == turn]
         proposal = draft.proposals.get(turn)
@@ -277,8 +282,9 @@ def _decide_turns(
         ids += [record.id for record in earlier]
         verdict = yield from decide_turn(mine, ids, ledger, services, proposal)
         whole.decisions += verdict.decisions
-        whole.warnings += verdict.warnings
-    return whole
+        if verdict.warnings:
+            warned[turn] = verdict.warnings
+    return whole, warned
 
 
 def _about(
