@@ -22,6 +22,7 @@ from langmem_plus.records import MemoryHit
 from langmem_plus.small_talk import is_question, phrases_of
 
 _LONGEST = 200  # characters
+_LEAP = 8  # years, of which one has a 29 February
 # What happened, whatever it was.
 _DOING = phrases_of(
     """
@@ -29,11 +30,20 @@ _DOING = phrases_of(
     since, passiert, geschehen, los war, gemacht, getan, erlebt, dir, am, seit,
     s'est il passé, s'est passé, passé, fait, faisais, depuis, le, qu'ai je, j'ai, hice,
     hecho, hacía, pasó, ha pasado, desde,
-    发生, 做, 干, 怎么样
+    发生, 做, 干, 怎么样, 事情, 事儿, 事
     """
 )
 _HAPPENED = re.compile(
-    r"\b(?:happened|went on|going on|war|passiert|geschehen|passé|fait|dit|pasó|hecho|dicho)\b|发生", re.IGNORECASE
+    r"\b(?:happened|went on|going on|war|passiert|geschehen|passé|fait|dit|pasó|hecho|dicho"
+    r"|(?:hab|habe|hast|haben) (?:\S+ ){1,6}?(?:gemacht|getan|erlebt|erzählt|gesagt)|hice|hicimos|dije)\b|发生"
+    r"|[做干说]了",
+    re.IGNORECASE,
+)
+# How a question begins that has no mark; those of Chinese stand anywhere.
+_ASKING = re.compile(
+    r"\W{0,9}(?:(?:hey|hi|hello|so|and|und|et|y)\b\W{0,9}){0,2}(?:what|where|who|how|was|wo|wen|wie|qu['’]|que|quoi|où|qui"
+    r"|j['’]ai fait quoi|qué|dónde|cómo)\b|[^\n]{0,60}(?:什么|哪|怎么)",
+    re.IGNORECASE,
 )
 _TO_COME = re.compile(
     r"\b(?:will|shall|gonna|going to|plan\w*|tomorrow|next|werde|wirst|morgen|nächste\w?|vais|demain|prochaine?|voy"
@@ -57,26 +67,35 @@ def asked_days(question: str, today: dt.date) -> list[Period]:
     >>> asked_days("What film did I see yesterday?", dt.date(2026, 3, 7))
     []
     """
-    if len(question) > _LONGEST or not (is_question(question) or _REQUEST.match(question)):
-        return []
+    return _days(question, today) or []
+
+
+def asks_no_day(question: str, today: dt.date) -> bool:
+    """Whether a question asks for days that don't exist ("on 31 April", "on 2026-02-30"), and for nothing else."""
+    return _days(question, today) == []
+
+
+def _days(question: str, today: dt.date) -> list[Period] | None:
+    """The days that a question asks for, as far as they exist; None where it asks for anything else."""
+    if len(question) > _LONGEST or not (is_question(question) or _REQUEST.match(question) or _ASKING.match(question)):
+        return None
     if _TO_COME.search(question) or not (asks_past(question) or _HAPPENED.search(question)):
-        return []
-    days = [
-        *periods(question, today),
-        *weekdays(question, today),
-        *(_latest(named, today) for named in named_dates(question)),
-    ]
-    return days if days and not asked_topic(without_times(question), _DOING) else []
+        return None
+    counted, named = [*periods(question, today, exactly=True), *weekdays(question, today)], named_dates(question)
+    if not (counted or named) or asked_topic(without_times(question), _DOING):
+        return None
+    return [*counted, *(day for each in named if (day := _latest(each, today)) is not None)]
 
 
-def _latest(named: Named, today: dt.date) -> Period:
-    """The last time that it was such a day, or month."""
+def _latest(named: Named, today: dt.date) -> Period | None:
+    """The last time that it was such a day, or month; None where no year has it, or the one that is named hasn't."""
     latest = today.year if (named.month, named.day or 1) <= (today.month, today.day) else today.year - 1
-    year = min(max(named.year or latest, dt.MINYEAR), dt.MAXYEAR)
-    end = calendar.monthrange(year, named.month)[1]
-    return Period(
-        dt.date(year, named.month, min(named.day or 1, end)), dt.date(year, named.month, min(named.day or end, end))
-    )
+    years = range(latest, latest - _LEAP, -1) if named.year is None else [named.year]
+    for year in (each for each in years if dt.MINYEAR <= each <= dt.MAXYEAR):
+        end = calendar.monthrange(year, named.month)[1]
+        if (named.day or end) <= end:
+            return Period(dt.date(year, named.month, named.day or 1), dt.date(year, named.month, named.day or end))
+    return None
 
 
 def said_then(days: Sequence[Period]) -> dict[str, str]:

@@ -18,7 +18,7 @@ from langmem_plus.providers import TextBits, TokenEncoder
 from langmem_plus.providers.spending import spending
 from langmem_plus.recall.answerable import INJECTED
 from langmem_plus.recall.asked_all import asks_all, split_known
-from langmem_plus.recall.asked_days import asked_days, split_by_days
+from langmem_plus.recall.asked_days import asked_days, asks_no_day, split_by_days
 from langmem_plus.recall.asked_name import BESIDE, names_asked
 from langmem_plus.recall.built_in import Judged, judge
 from langmem_plus.recall.former import best_of, judged_for, spoken_for
@@ -233,7 +233,8 @@ def _rank_listed(
         listed, relevance, others = split_by_days(query, hits, asked_days(query, now.date()), config)
         reason = "it wasn't said on the days that are asked for"
     if not listed:
-        return None
+        # In the place of a day that doesn't exist, no other one answers.
+        return ([], [left_out(hit, reason) for hit in others]) if asks_no_day(query, now.date()) else None
     kept, dropped = rank(listed, relevance, config, now)
     return kept, [*dropped, *(left_out(hit, reason) for hit in others)]
 

@@ -101,7 +101,9 @@ _NAMED = re.compile(
 _NEAR = {
     **dict.fromkeys(("yesterday", "last night", "gestern", "hier", "ayer", "anoche", "昨天", "昨晚"), (1, 1)),
     **dict.fromkeys(("today", "heute", "aujourd'hui", "hoy", "今天", "今晚"), (0, 0)),
-    **dict.fromkeys(("vorgestern", "avant-hier", "anteayer", "前天"), (2, 2)),
+    **dict.fromkeys(("the day before yesterday", "day before yesterday", "vorgestern"), (2, 2)),
+    **dict.fromkeys(("avant-hier", "avant hier", "anteayer", "antes de ayer", "anteanoche", "前天", "前晚"), (2, 2)),
+    **dict.fromkeys(("vorvorgestern", "avant-avant-hier", "trasanteayer", "大前天"), (3, 3)),
 }
 _HAN_SPAN = re.compile(r"(上上|上|这|本)个?(?:(?:周|星期|礼拜)([一二三四五六日天])?|(月))|(今|去|前)年")
 _HAN_BACK = {"上上": 2, "上": 1, "这": 0, "本": 0, "今": 0, "去": 1, "前": 2}
@@ -115,6 +117,7 @@ _ON_DAY = re.compile(
 )
 # How many days a count may be off, by its unit: nobody counts to the day.
 _SLACK = {1: 1, 7: 4, 30: 16, 365: 120}
+_ROUGHLY = re.compile(r"\b(?:few|couple)\b", re.IGNORECASE)
 _MONTH_SHARE, _OTHER_DAY_SHARE = 0.5, 0.25
 
 
@@ -182,22 +185,28 @@ def _match(named: Named, said: dt.date) -> float:
     return _OTHER_DAY_SHARE if same_month else 0.0
 
 
-def periods(question: str, asked_at: dt.date) -> list[Period]:
+def periods(question: str, asked_at: dt.date, *, exactly: bool = False) -> list[Period]:
     """The spans that a question means by words that count from the day on which it is asked.
+
+    Args:
+        question: what is asked.
+        asked_at: on which day.
+        exactly: whether so many days ago is that day alone, and not about then.
 
     >>> periods("What did I buy last Saturday?", dt.date(2026, 3, 4))
     [Period(first=datetime.date(2026, 2, 28), last=datetime.date(2026, 2, 28))]
     """
     try:
-        return list(_periods(question.translate(_LIKE_ASCII), asked_at))
+        return list(_periods(question.translate(_LIKE_ASCII), asked_at, exactly=exactly))
     except (OverflowError, ValueError):  # "3000 years ago", or the year before the first one
         return []
 
 
-def _periods(question: str, now: dt.date) -> Iterator[Period]:
+def _periods(question: str, now: dt.date, *, exactly: bool) -> Iterator[Period]:
     for match in _AGO.finditer(question):
         count, unit = _counted(match)
-        centre, slack = now - dt.timedelta(count * unit), _SLACK[unit]
+        is_exact = exactly and unit == 1 and not _ROUGHLY.search(match[0])
+        centre, slack = now - dt.timedelta(count * unit), 0 if is_exact else _SLACK[unit]
         yield Period(centre - dt.timedelta(slack), min(centre + dt.timedelta(slack), now))
     for match in _SINCE.finditer(question):
         count, unit = _counted(match)

@@ -53,6 +53,22 @@ def day(number: int, month: int = 3, year: int = 2026) -> list[Period]:
         ("¿Qué hice ayer?", day(6)),
         ("¿Qué pasó el lunes?", day(2)),
         ("昨天我做了什么？", day(6)),
+        ("what did i do yesterday", day(6)),
+        ("Hey, what did I do yesterday", day(6)),
+        ("Que hice ayer", day(6)),
+        ("我昨天做了什么", day(6)),
+        ("Was hab ich gestern gemacht?", day(6)),
+        ("昨天发生了什么事？", day(6)),
+        ("What did I do the day before yesterday?", day(5)),
+        ("Was hab ich vorgestern erlebt?", day(5)),
+        ("Qu'est-ce que j'ai fait avant-hier", day(5)),
+        ("¿Qué hice anteayer?", day(5)),
+        ("前天发生了什么", day(5)),
+        ("大前天我做了什么？", day(4)),
+        ("What did I do 2 days ago?", day(5)),
+        ("Was habe ich vor drei Tagen gemacht?", day(4)),
+        ("What did I do a few days ago?", [Period(dt.date(2026, 3, 3), dt.date(2026, 3, 5))]),
+        ("What did I do on 29 February?", day(29, 2, 2024)),
     ],
 )
 def test_questions_for_days(question: str, days: list[Period]) -> None:
@@ -74,10 +90,14 @@ def test_questions_for_days(question: str, days: list[Period]) -> None:
         "Was mache ich am Montag?",
         "What did I do?",
         "When did I last see Tom?",
+        "What I did yesterday was fun",
+        "What happened on 31 April?",
+        "What happened on 2026-02-30?",
+        "What did I do on 29 February 2023?",
     ],
 )
 def test_what_asks_for_more_is_searched(question: str) -> None:
-    """As is what asks for no day, for what is to come, or for nothing."""
+    """As is what asks for no day, for one that doesn't exist, for what is to come, or for nothing."""
     assert asked_days(question, SATURDAY) == []
 
 
@@ -121,11 +141,16 @@ def test_what_was_said_then_answers(kind: str, tmp_path: Path) -> None:
 
 
 def test_a_day_without_memories_is_searched(tmp_path: Path) -> None:
-    """As any question is: nothing of that day is put in the place of an answer."""
+    """As any question is: nothing of that day is put in the place of an answer. For one that doesn't exist there is
+    none.
+    """
     clock = [dt.datetime(2026, 3, 7, tzinfo=dt.UTC)]
     with week(stores(tmp_path, clock)["markdown"](), clock) as client:
         hits = client.explain("What did I do on 1 January?", user_id="ann").hits
         assert not {hit.text for hit in hits} & set(SAID)
+        for question in ("What did I do on 31 June?", "What did I do on 2025-06-31?", "What did I do on 31 June 2025?"):
+            assert not client.explain(question, user_id="ann").hits
+            assert not client.search(question, user_id="ann")
 
 
 def test_what_only_asked_stands_back(tmp_path: Path) -> None:
