@@ -74,25 +74,45 @@ _SAID = (
 _FACT = (
     r"(?:the fact )?that(?= (?:I|I['’]\w+|we|we['’]\w+|my|our|the|an?|it|it['’]s|he|she|they|there|(?-i:[A-Z]\w*))\b)"
 )
+# "I want you to forget …": said to memory as well as the bare imperative; "I want to forget …" isn't.
+_WISH = (
+    r"(?:(?:I (?:really )?(?:want|need) you to|I(?:['’]d| would) (?:like|prefer) (?:it if you|you to)|"
+    r"(?:you|memory) (?:should|must|have to|need to|ought to)|(?:please )?make sure (?:to|that you|you)|go ahead and) "
+    r"(?:please |now )*|"
+    r"(?:je (?:veux|voudrais|souhaite)|j['’]aimerais) que (?:tu|vous) (?=oubli|effac|supprim)|"
+    r"(?:tu dois|tu devrais|vous devez|vous devriez) (?=oublier|effacer|supprimer)|"
+    r"(?:me gustaría que|necesito que|debes|deberías|tienes que) (?=olvid|borr|elimin)|"
+    r"我(?:真的)?(?:想|要|希望)(?:让|叫|请)?(?=[你您])|(?=[你您](?:应该|必须)))?"
+)
 _OWN = r"(?=(?:my|our|I|I['’]\w+|we|where I|where we|how old I|(?:what|who|when) (?:my|our))\b)"
 _ASK_GERMAN = r"(?:(?:kannst|könntest|würdest|magst) du|(?:können|könnten|würden) Sie)"
+_WISH_GERMAN = (
+    r"(?:ich (?:möchte|will|wünsche mir|hätte gern),? dass (?:du|Sie)|du (?:sollst|solltest|musst)|"
+    r"Sie (?:sollen|sollten))"
+)
 _GERMAN_FORGET = (
     rf"(?:vergiss|lösche?|vergessen Sie|löschen Sie|"
     rf"{_ASK_GERMAN} (?:bitte |wieder )*(?:vergessen|löschen)(?=,? (?:dass|wo|wie)\b))"
 )
 _FRENCH_FORGET = (
     r"(?:oublie|oubliez|efface|effacez|supprime|supprimez|(?:peux-tu|pouvez-vous|pourrais-tu|pourriez-vous|"
-    r"tu peux|vous pouvez|veuillez|merci d['’]|merci de)\s?(?:bien )?(?:oublier|effacer|supprimer))"
+    r"tu peux|vous pouvez|veuillez|merci d['’]|merci de)\s?(?:bien )?(?:oublier|effacer|supprimer)|"
+    r"(?<=que tu )(?:oublies|effaces|supprimes)|(?<=que vous )(?:oubliiez|effaciez|supprimiez)|"
+    r"(?:(?<=tu dois )|(?<=tu devrais )|(?<=vous devez )|(?<=vous devriez ))(?:oublier|effacer|supprimer))"
 )
 _SPANISH_FORGET = (
     r"(?:olvida|olvídate de|borra|elimina|(?:(?:me )?puedes?|podrías?|quiero que) (?:por favor )?(?:olvidar|borrar|"
     r"eliminar|olvidarte de|olvides|borres|elimines)|(?<=por favor )(?:olvide|borre|elimine)|"
-    r"(?<=por favor, )(?:olvide|borre|elimine))"
+    r"(?<=por favor, )(?:olvide|borre|elimine)|"
+    r"(?<= que )(?:olvides|borres|elimines|olvidaras|borraras|eliminaras)|"
+    r"(?:(?<=debes )|(?<=deberías )|(?<=tienes que ))(?:olvidar|borrar|eliminar))"
 )
-_CHINESE_FORGET = r"(?:[你您](?:能不能|可不可以|能|可以)?|能不能|可不可以|能|可以)(?:请|帮我)?(?:忘记|忘掉|删除|删掉)"
+_CHINESE_FORGET = (
+    r"(?:[你您](?:能不能|可不可以|能|可以|应该|必须)?|能不能|可不可以|能|可以)(?:请|帮我)?(?:忘记|忘掉|删除|删掉)"
+)
 # "Forget that …", "forget what I said about …", "forget my …": what follows is to be forgotten.
 FORGET = re.compile(
-    rf"{POLITE}(?:(?:{_FORGET}|{_ERASE})(?: about)? ?(?:{_SAID}|{_FACT}|{_OWN}|:)\s*|"
+    rf"{POLITE}{_WISH}(?:(?:{_FORGET}|{_ERASE})(?: about)? ?(?:{_SAID}|{_FACT}|{_OWN}|:)\s*|"
     rf"{_GERMAN_FORGET}(?: (?:bitte|wieder|auch))*,?\s+(?!nicht\b)(?:dass\s+|was ich (?:dir )?(?:über|von)\s+|"
     r"(?=mein|unser|ich|wo (?:ich|wir)|wie (?:alt )?ich))|"
     rf"{_FRENCH_FORGET}\s+(?:que\s+|(?=où j)|(?=quel âge j)|(?=comment je)|qu['’]|ce que j['’]ai dit (?:sur|de)\s+|"
@@ -104,9 +124,9 @@ FORGET = re.compile(
 )
 # "Kannst du meine Telefonnummer vergessen?", 把我的电话号码忘掉: the verb comes last.
 FORGET_LAST = re.compile(
-    rf"{POLITE}(?:{_ASK_GERMAN} |(?<=bitte ))(?:bitte )?"
+    rf"{POLITE}(?:{_ASK_GERMAN} |{_WISH_GERMAN} |(?<=bitte ))(?:bitte )?"
     r"(?P<what>(?:mein|unser)\w{0,2} (?:(?!nicht\b|nie\b)[\w-]+ ){1,6}?)"
-    r"(?:bitte |wieder )*(?:vergessen|löschen)(?: bitte)?\W*$|"
+    r"(?:bitte |wieder )*(?:vergessen|löschen|vergisst|löschst)(?: bitte)?\W*$|"
     r"(?:请|麻烦|帮我|[你您]|能不能|能|可以|可不可以)*把(?P<chinese>我[^，。,]{1,30}?)给?"
     r"(?:忘掉|忘了|忘记|删掉|删除|删了)[吧吗]?\W*$",
     re.IGNORECASE,
@@ -125,7 +145,8 @@ ALL = re.compile(
 )
 # "Forget everything about …": more than one statement is meant.
 FORGET_ALL = re.compile(
-    rf"{POLITE}(?:{_FORGET}|{_ERASE}|vergiss|lösche|oublie|efface|olvida|borra|忘记|删除)(?: about)?(?: bitte)? ?"
+    rf"{POLITE}{_WISH}(?:{_FORGET}|{_ERASE}|vergiss|lösche|oublie|efface|olvida|borra|忘记|忘掉|删除)"
+    r"(?: about)?(?: bitte)? ?"
     rf"(?P<what>(?:{ALL.pattern}).*)",
     re.IGNORECASE | re.DOTALL,
 )
@@ -134,5 +155,44 @@ FORGET_IDIOM = re.compile(
     r"\bfor (?:now|the moment|the time being|today|once|an? (?:moment|second|minute|sec|bit|while|hour|day))\b|"
     r"[,;.–—-]\s*(?:and |but |so )?(?:let['’]?s|let us|let me|what about|how about|what|how|where|why|can|could|tell|"
     r"give|show|just|I['’]?(?:m|ll|d)?|we|it['’]?s|instead)\b|^(?:past|mal|einfach)\b|\binstead\b",
+    re.IGNORECASE,
+)
+# "Erase my phone number.": what people keep to themselves is no file and no mail that else might be meant.
+ERASE_OWN = re.compile(
+    rf"{POLITE}{_WISH}(?:erase|delete|remove|wipe|clear) (?P<what>(?:my|our) (?:[\w'’-]+ ){{0,2}}?(?:"
+    r"(?:phone|telephone|mobile|cell|cellphone|landline|card|account|passport|insurance|security|tax|id|licen[cs]e) "
+    r"number|(?:(?:e-?mail|mail|home|postal|mailing|street) )?address|birth(?:day|date)|date of birth|"
+    r"pin(?: (?:code|number))?|pass ?(?:word|phrase|code)|\w+ code|salary|income|diagnosis|medication|iban|ssn))"
+    r"(?:,? (?:please|now|again|too|as well))*[\s.!]*$",
+    re.IGNORECASE,
+)
+_VALUE = r"(?P<value>\+?\d(?:[ ()./-]{0,3}\d){6,}|[^\s@]+@[^\s@]+\.\w+)"
+# "Forget 555 0199.", "forget the code 4711": the value alone.
+FORGET_VALUE = re.compile(
+    rf"{POLITE}{_WISH}(?:{_FORGET}|{_ERASE}|vergiss|lösche|oublie|efface|supprime|olvida|borra|elimina|"
+    r"(?:请)?(?:忘记|忘掉|忘了|删除|删掉))(?: bitte)?\s*(?:"
+    r"(?:(?:the|my|die|den|das|meine?n?|le|la|l['’]|el|mi|mon|ma) ?)?(?:(?:[\w-]+ )?(?:number|e-?mail|address|nummer|"
+    r"telefonnummer|adresse|e-?mail-?adresse|numéro|adresse e-?mail|número|correo|dirección)|(?:电话)?号码|邮箱)?\s*"
+    rf"{_VALUE}|(?:the|my|die|den|das|meine?n?|le|mon|el|mi) (?:[\w-]+ )?(?:code|pin|passcode|pincode|código|"
+    r"geheimzahl) (?P<code>\d(?:[\d .-]{0,10}\d)?))(?:,? (?:please|bitte|s['’]il te plaît|por favor))?[\s.!。！]*$",
+    re.IGNORECASE,
+)
+_ALL_OF_IT = r"(?:absolutely )?everything|alles|tout|todo|一切|所有(?:事情|东西|内容)?"
+_JUST_SAID = (
+    r"that I (?:just )?said that|(?:what|everything|all(?: that)?) I(?:['’]ve| have)? (?:just )?(?:said|told you|wrote|"
+    r"written|mentioned)(?: to you)?(?: just now| earlier| before| today)?|"
+    r"was ich (?:dir )?(?:gerade |eben |vorhin )*(?:gesagt|erzählt|geschrieben) habe|"
+    r"ce que je viens de (?:te )?dire|ce que (?:j['’]ai|je t['’]ai) dit|"
+    r"lo que (?:acabo de decir(?:te)?|(?:te )?(?:dije|he dicho))|我?(?:刚才|刚刚)?(?:说|讲)的(?:话|内容)?"
+)
+EVERYTHING = re.compile(_ALL_OF_IT, re.IGNORECASE)
+JUST_SAID = re.compile(_JUST_SAID, re.IGNORECASE)
+VALUE = re.compile(r"\+?\d[\d ()./-]*\d|\S+@\S+")
+# "Forget everything.", "forget what I just said": more than rules forget, also where it isn't said of what.
+FORGET_TOO_MUCH = re.compile(
+    rf"{POLITE}{_WISH}(?:{_FORGET}|(?:delete|erase)(?= (?:what|everything|all) )|vergiss|vergessen Sie|lösche(?= was)|"
+    r"oublie|oubliez|efface(?= ce)|olvida|borra(?= lo)|(?:请)?(?:忘记|忘掉|忘了))"
+    rf"(?: bitte)?,? ?(?P<what>{_ALL_OF_IT}|{_JUST_SAID})"
+    r"(?:,? (?:please|now|bitte|s['’]il te plaît|por favor))*[\s.!。！]*$",
     re.IGNORECASE,
 )

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 from langmem_plus.prompts import Change, Changes, fact_label
 from langmem_plus.records import NEWER_THAN, Decision, Fact, MemoryRecord, unique
-from langmem_plus.remember.forgetting import NAMED, TOO_MUCH, concerns, find_forgotten
+from langmem_plus.remember.forgetting import NAMED, concerns, find_forgotten, too_much
 from langmem_plus.remember.likeness import holds, may_replace
 from langmem_plus.remember.rules import ADDITIVE, may_outdate, replaces, same_subject
 from langmem_plus.remember.simhash import near_duplicate
@@ -248,8 +248,7 @@ class _Reading:
         request = str(fact.metadata[FORGET])
         kept = record is None or record.pinned or record.manually_saved or record.id in self.retired
         if record is None or kept or not concerns(request, record, name_of(fact)):
-            said = find_forgotten(request, ())[1]
-            reason = said if said == TOO_MUCH else "nothing that a model may retire is meant"
+            reason = too_much(request) or "nothing that a model may retire is meant"
             reason = f"to forget {fact.text!r}: {reason}"
             self.decided[fact.key] = Decision(event="NONE", reason=reason, by="model")
         else:

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from langmem_plus.records import MemoryRecord
-from langmem_plus.remember.asked import ALL
+from langmem_plus.remember.asked import ALL, EVERYTHING, JUST_SAID, VALUE
 from langmem_plus.remember.assertion import people_in
 from langmem_plus.remember.data_names import (
     CHINESE_OWNER,
@@ -30,7 +30,8 @@ from langmem_plus.remember.data_names import (
 from langmem_plus.remember.likeness import holds
 from langmem_plus.remember.sentences import LONGEST_STATEMENT
 from langmem_plus.remember.simhash import LOCATING, NEGATIONS
-from langmem_plus.remember.slots import JOINS_MORE, Slot, canonical, find_slot
+from langmem_plus.remember.slots import JOINS_MORE, USER, Slot, canonical, find_slot
+from langmem_plus.remember.values import find_values
 from langmem_plus.speakers import Voice, key_of, name_of
 from langmem_plus.text import STOP_WORDS, stem, tokens, words
 
@@ -38,6 +39,10 @@ STATED = "the user asked to forget it"
 NAMED = "the user asked to forget what it tells"
 NOTHING = "nothing known is meant"
 TOO_MUCH = "everything about something is more than rules forget: name each statement, or forget the memories by hand"
+_ALL_OF_IT = (
+    "rules forget one thing at a time; `erase` takes all of a user or a space, `clear_conversation` what was said"
+)
+_UNCLEAR = "rules can't tell how much of it is meant; `clear_conversation` takes what was said in a conversation"
 
 _PRONOUNS = """he she they him her them his hers their theirs you your yours"""
 _OTHERS = frozenset(_PRONOUNS.split())
@@ -97,8 +102,8 @@ def find_forgotten(request: str, known: Sequence[MemoryRecord], speaker: str = "
         known: the records, of which those are looked at that the speaker's are.
         speaker: the name of who asks; empty where nobody is named.
     """
-    if ALL.match(request):
-        return [], TOO_MUCH
+    if reason := too_much(request):
+        return [], reason
     asker = key_of(speaker)
     own = {record.id: record for record in known if key_of(name_of(record)) == asker}
     heard = [record.model_copy(update={"text": Voice.of(record).own}) if asker else record for record in own.values()]
@@ -106,8 +111,19 @@ def find_forgotten(request: str, known: Sequence[MemoryRecord], speaker: str = "
     return [own[record.id] for record in meant], reason
 
 
+def too_much(request: str) -> str:
+    """Why a request asks for more than rules forget; empty where it doesn't."""
+    if EVERYTHING.fullmatch(request):
+        return _ALL_OF_IT
+    if JUST_SAID.fullmatch(request):
+        return _UNCLEAR
+    return TOO_MUCH if ALL.match(request) else ""
+
+
 def _find_forgotten(request: str, known: Sequence[MemoryRecord]) -> tuple[list[MemoryRecord], str]:
     request = _plain(request)
+    if VALUE.fullmatch(request):
+        return _find_by_value(request, known)
     stated = [record for record in known if _says_the_same(request, record.text)]
     if stated:
         return stated, STATED
@@ -125,6 +141,22 @@ def _find_forgotten(request: str, known: Sequence[MemoryRecord]) -> tuple[list[M
     if len(meant) > 1:
         return [], f"{len(meant)} memories could be meant"
     return [], f"{others[0].text!r} says more than that" if others else NOTHING
+
+
+def _find_by_value(value: str, known: Sequence[MemoryRecord]) -> tuple[list[MemoryRecord], str]:
+    """The records that tell a value that is named alone, as the asker's own, and nothing else; and why."""
+    held = [each for each in known if any(one.found.search(value) for one in find_values(each.text))]
+    if not held:
+        return [], NOTHING
+    if len(held) > 1 and not all(_says_the_same(held[0].text, each.text) for each in held[1:]):
+        return [], f"{len(held)} memories could be meant"
+    for each in held:
+        subject, rest = canonical(each.text[:LONGEST_STATEMENT])
+        datum, told = find_datum(each.text), TELLS.fullmatch(rest)
+        is_alone = told is not None and not JOINS_MORE.search(told["value"] or told["told"])
+        if subject != USER or people_in(each.text) or not (is_alone or (datum and datum.value)):
+            return [], f"{each.text!r} says more than that"
+    return held, NAMED
 
 
 def _may_hold(request: str, datum: Datum | None, text: str) -> bool:
@@ -162,7 +194,11 @@ def _plain(request: str) -> str:
 
 
 def is_name(request: str) -> bool:
-    """Whether a request names a datum, or an attribute, and tells nothing of it: "my phone number", "where I live"."""
+    """Whether a request names a datum, or an attribute, and tells nothing of it: "my phone number", "where I live", or
+    all that is known.
+    """
+    if EVERYTHING.fullmatch(request) or JUST_SAID.fullmatch(request):
+        return True
     name = canonical(_plain(request))[1]
     datum = find_datum(name)
     is_datum = (datum is not None and not datum.value) or bool(SECRET.search(name))
@@ -191,7 +227,7 @@ def concerns(request: str, record: MemoryRecord, speaker: str = "") -> bool:
     """
     if find_forgotten(request, [record], speaker)[0]:
         return True
-    if key_of(name_of(record)) != key_of(speaker) or ALL.match(request):
+    if key_of(name_of(record)) != key_of(speaker) or too_much(request):
         return False
     return holds(Voice.of(record).own, _ABOUT.sub("", request))
 

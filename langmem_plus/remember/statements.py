@@ -13,10 +13,13 @@ from langmem_plus.prompts import FactKind
 from langmem_plus.remember.asked import (
     ASKED,
     ASKED_AFTER,
+    ERASE_OWN,
     FORGET,
     FORGET_ALL,
     FORGET_IDIOM,
     FORGET_LAST,
+    FORGET_TOO_MUCH,
+    FORGET_VALUE,
     FROM_MEMORY,
     UNWANTED,
     UNWANTED_AFTER,
@@ -96,6 +99,8 @@ _NOT_AT_END = re.compile(r"\b(?:nicht|nie|niemals)\W*$", re.IGNORECASE)  # "verg
 _VERB_ALONE = re.compile(
     r"(?:soy|estudio|tengo|estoy) (?!yo\b|el\b|la\b|hambre|sed|sueño|prisa|list)\w+\W*$", re.IGNORECASE
 )
+_REQUESTS = (FORGET_ALL, FORGET_LAST, FORGET_TOO_MUCH, FORGET_VALUE, ERASE_OWN)
+_QUOTED = re.compile(r"\s*[\"“„«「『]")  # what somebody says, or a title
 _SHORTEST = 3  # words of a statement, or pairs of Chinese characters
 
 
@@ -121,22 +126,31 @@ def find_statements(text: str, limit: int) -> list[Statement]:
 
 def forget_requests(text: str) -> list[str]:
     """What the user asks to forget, in the user's words; "forget it" alone names nothing."""
-    found = []
+    found: list[str] = []
+    bare: set[str] = set()  # no statement, and of one word it may be
     for sentence in sentences(text):
         clause = strip_lead(sentence)
+        if _QUOTED.match(sentence):
+            continue
+        if whole := FORGET_TOO_MUCH.match(clause) or FORGET_VALUE.match(clause):
+            bare.add(_trim(whole[whole.lastgroup or 0]))
+            found.append(_trim(whole[whole.lastgroup or 0]))
+            continue
         if everything := FORGET_ALL.match(clause):
             found.append(_trim(everything["what"]))
             continue
         said = _to_forget(clause)
         if len(words(said)) and not FORGET_IDIOM.search(said):
             found += [_trim(part) for part in _AND_THAT.split(said)]
-    return [request for request in found if len(words(request)) > 1]
+    return [request for request in found if len(words(request)) > 1 or request in bare]
 
 
 def _to_forget(clause: str) -> str:
     """What a clause asks to forget; empty where it doesn't."""
     if match := FORGET_LAST.match(clause):
         return match["what"] or match["chinese"]
+    if match := ERASE_OWN.match(clause):
+        return match["what"]
     match = FORGET.match(clause)
     said = FROM_MEMORY.sub("", POLITE_END.sub("", clause[match.end() :])) if match else ""
     # "Delete my photos from the memory": of a camera, it may be.
@@ -177,7 +191,7 @@ def _wanted(said: list[str]) -> list[str]:
 
 def _of_sentence(sentence: str) -> list[Statement]:
     whole = strip_lead(sentence)
-    if FORGET_ALL.match(whole) or FORGET_LAST.match(whole):
+    if any(form.match(whole) for form in _REQUESTS):
         return []
     if (match := FORGET.match(whole)) and not FORGET_IDIOM.search(whole, match.end()):
         return []

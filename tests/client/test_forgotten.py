@@ -175,3 +175,59 @@ def test_the_number_by_which_one_is_reached_goes_with_the_phones(client: MemoryC
     say(client, "My phone number is 415 555 0199.", other, "Forget my phone number.")
     assert (other not in found(client, other)) is goes
     assert "My phone number" not in found(client, "What is my phone number?")
+
+
+@pytest.mark.parametrize(
+    ("told", "request_"),
+    [
+        ("My phone number is 415 555 0199.", "I'd like you to forget my phone number, please."),
+        ("My phone number is 415 555 0199.", "Erase my phone number."),
+        ("My phone number is 415 555 0199.", "Please forget +1 (415) 555-0199."),
+        ("Meine Telefonnummer ist 030 1230199.", "Ich möchte, dass du meine Telefonnummer vergisst."),
+        ("Mon numéro est le 06 12 34 0199.", "Oublie le 06 12 34 0199."),
+        ("Mi correo es ana0199@x.org.", "Deberías olvidar mi correo."),
+        ("我的电话是13812340199。", "我想让你忘记我的电话号码。"),
+    ],
+)
+def test_a_wish_and_a_value_are_requests(stored: MemoryClient, told: str, request_: str) -> None:
+    """What they mean goes, and they are no answer themselves; nobody is warned."""
+    say(stored, told)
+    assert not stored.chat(request_, user_id="u", thread_id="asked").report.warnings
+    assert not known(stored)
+    assert "0199" not in found(stored, told)
+    assert request_ not in found(stored, request_)
+
+
+def test_a_value_of_several_things_is_not_forgotten(client: MemoryClient) -> None:
+    """Its owner is told, and so is one who names a value that nothing known has, or somebody else's."""
+    say(client, "My gate code is 4711.", "My PIN is 4711.", "My wife's phone number is 415 555 0199.")
+    before = known(client)
+    for request_, why in (
+        ("Forget the code 4711.", "2 memories"),
+        ("Forget 555 9999 999.", "nothing known"),
+        ("Forget 415 555 0199.", "says more"),
+    ):
+        (warning,) = client.chat(request_, user_id="u", thread_id="asked").report.warnings
+        assert why in warning
+    assert known(client) == before
+
+
+@pytest.mark.parametrize(
+    ("request_", "remedy"),
+    [
+        ("Forget everything.", "erase"),
+        ("Vergiss alles", "erase"),
+        ("忘掉一切", "erase"),
+        ("Forget what I just said.", "clear_conversation"),
+        ("Oublie ce que je viens de dire.", "clear_conversation"),
+    ],
+)
+def test_what_is_too_much_to_forget_is_told(client: MemoryClient, request_: str, remedy: str) -> None:
+    """With what does it; the request is no answer, and what stands beside it is one."""
+    say(client, "My phone number is 415 555 0199.")
+    (warning,) = client.chat(f"{request_.rstrip('.')}. I love oolong tea.", user_id="u", thread_id="t").report.warnings
+    assert remedy in warning
+    assert known(client) == ["I love oolong tea", "My phone number is 415 555 0199"]
+    assert not client.chat("Let's forget everything and go out.", user_id="u", thread_id="t").report.warnings
+    client.chat(request_, user_id="u", thread_id="alone")
+    assert request_ not in found(client, request_).split("\n")
