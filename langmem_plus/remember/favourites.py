@@ -13,6 +13,33 @@ from collections.abc import Sequence
 from langmem_plus.remember.names import NOT_NAMES, ORIGINS
 from langmem_plus.text import STOP_WORDS, stem, words
 
+_HAN = re.compile("[\u4e00-\u9fff]")
+_HAN_STATE = re.compile("^[很太好最非]|[的了着过]$")  # 关门的: how it is
+# What is surely a thing and no property of one, of the kinds that have common names.
+_KNOWN_THINGS_WORDS = """
+red blue green yellow orange purple pink brown black white grey gray turquoise teal violet indigo beige gold silver
+crimson maroon navy magenta cyan lavender rot blau grün gelb lila rosa braun schwarz weiß grau türkis orange rouge bleu
+vert jaune violet rose marron noir blanc gris rojo azul verde amarillo morado negro blanco naranja
+pizza pasta sushi ramen lasagne lasagna curry risotto paella burger burgers tacos taco burrito spaghetti soup salad
+sandwich dumplings pierogi falafel hummus steak chicken fish salmon tofu rice noodles fries chips pancakes waffles
+omelette stew chili goulash schnitzel kebab gnocchi ravioli pho bibimbap biryani dal couscous quiche pie cake
+cheesecake tiramisu brownies cookies chocolate ice cream icecream gelato pudding popcorn bread toast croissant
+bagel porridge cereal tea coffee espresso latte cappuccino water beer wine whisky whiskey gin rum vodka cocoa
+juice lemonade milk cola
+smoothie mojito matcha chai champagne cider kombucha
+apple apples banana bananas mango mangoes strawberry strawberries cherry cherries pear pears peach peaches grapes
+blueberries raspberries pineapple kiwi melon watermelon oranges plum plums carrot carrots broccoli spinach tomato
+tomatoes potato potatoes
+dog dogs cat cats horse horses dolphin dolphins elephant elephants tiger tigers lion lions wolf wolves penguin penguins
+owl owls fox foxes panda pandas otter otters rabbit rabbits
+rose roses tulip tulips lily lilies sunflower sunflowers orchid orchids daisy peony peonies
+football soccer tennis basketball cricket rugby hockey golf swimming running cycling climbing chess badminton volleyball
+skiing hiking rowing yoga gardening painting reading knitting piano guitar violin cello drums flute
+spring summer autumn fall winter christmas easter maths math history biology physics chemistry geography
+basil thyme rosemary cinnamon mint vanilla
+frühling sommer herbst winter hund katze wasser bier wein kaffee tee fußball
+"""
+_KNOWN_THINGS = frozenset(stem(word) for word in _KNOWN_THINGS_WORDS.split())
 MAY_BE_EITHER = "either"  # the shape of a value that is surely one, whether it is written as a name or not
 
 # What stands small within a title.
@@ -82,6 +109,11 @@ def ends_of_name(text: str, joints: Sequence[int]) -> int:
     return joints[0] if joints else len(text)
 
 
+_MEASURED = re.compile(r"\d[\d.,]*(?: [a-zß-ÿ]+)+")  # "3 minutes long"
+# "Oscar winning", "cooked by my mother"
+_SAID_OF = re.compile(r"[A-Z]\w* [a-zß-ÿ]+(?:ing|ed)|.*['’]s|\w+ by (?:my|our|the|a|his|her) .+")
+
+
 def _is_pair(name: str) -> bool:
     """Whether two single words are joined to one thing, such as "fish and chips", "Guerra y paz"."""
     match = _PAIR.fullmatch(name)
@@ -100,6 +132,8 @@ def is_favourite(of: str, value: str) -> bool:
     if is_title(value):
         return True
     said = value.casefold().split()
+    if _MEASURED.fullmatch(value) or _SAID_OF.fullmatch(value):
+        return False
     if _PREDICATE.search(said[-1]):
         return False
     if said[0] == "the":
@@ -107,6 +141,26 @@ def is_favourite(of: str, value: str) -> bool:
     if said[0] in _TASTES and len(said) > 1:
         return _is_common(of) and not set(said[1:]) & (STOP_WORDS | _NO_FAVOURITES)
     return said[0] not in _NO_FAVOURITES
+
+
+def is_surely_favourite(of: str, value: str) -> bool:
+    """Whether a value can only be a favourite, and not how it is: a title, a name, a thing of the kind that is asked
+    for, a thing with its article, a known dish, drink or colour. "My favourite mug is broken" is built as
+    "… is blue" is.
+
+    >>> is_surely_favourite("colour", "dark green"), is_surely_favourite("mug", "broken")
+    (True, False)
+    """
+    said = words(value)
+    if is_title(value) or _is_pair(value) or (said and value.isdigit()):
+        return True
+    if len(value.split()) == 1 and (value[:1].isupper() or _HAN.search(value)):
+        return not _HAN_STATE.search(value)
+    if not said or any(word in STOP_WORDS for word in said[1:-1]):
+        return False
+    if len(said) > 1 and (value.split()[0] in _ARTICLES or (words(of) and stem(said[-1]) == stem(words(of)[-1]))):
+        return True
+    return _is_common(of) and stem(said[-1]) in _KNOWN_THINGS
 
 
 def favourite_shape(of: str, value: str) -> str:

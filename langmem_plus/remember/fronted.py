@@ -10,7 +10,15 @@ import functools
 import re
 
 # Not what holds for the moment only: "right now I'm in a meeting", "im Moment habe ich keine Zeit".
-_ENGLISH_NOW = {"now": "now", "nowadays": "now", "these days": "now", "as of now": "now"}
+_SINCE = """
+yesterday,last week,last month,this week,this month,monday,tuesday,wednesday,thursday,friday,saturday,sunday,january,
+february,march,april,may,june,july,august,september,october,november,december
+"""
+SINCE = "|".join("".join(_SINCE.split("\n")).split(","))
+_ENGLISH_NOW = {
+    **dict.fromkeys(("now", "nowadays", "these days", "as of now"), "now"),
+    **{f"since {day}": "now" for day in SINCE.split("|")},
+}
 _ENGLISH_FOR_NOW = dict.fromkeys(("currently", "at present", "presently"), "currently")
 _GERMAN_NOW = dict.fromkeys(("jetzt", "nun", "inzwischen", "mittlerweile", "neuerdings"), "jetzt")
 _GERMAN_FOR_NOW = dict.fromkeys(("derzeit", "zurzeit", "zur zeit", "aktuell"), "derzeit")

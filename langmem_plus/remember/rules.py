@@ -8,14 +8,17 @@ forget. Likeness alone retires nothing.
 from __future__ import annotations
 
 import functools
+import itertools
 import re
-from dataclasses import replace
 
+from langmem_plus.remember.alone import frames
+from langmem_plus.remember.places import may_hold
 from langmem_plus.remember.quantities import find_quantity
-from langmem_plus.remember.sentences import LONGEST_STATEMENT
+from langmem_plus.remember.sentences import LONGEST_STATEMENT, clauses
 from langmem_plus.remember.simhash import NEGATIONS
 from langmem_plus.remember.slot_patterns import SEVERAL
-from langmem_plus.remember.slots import canonical, find_slot, find_slots
+from langmem_plus.remember.slots import Slot, canonical, find_slot, find_slots
+from langmem_plus.remember.tails import is_framed
 from langmem_plus.text import stem, words
 
 ADDITIVE = re.compile(
@@ -96,6 +99,8 @@ def ended_statement(text: str) -> str | None:
 
 def replaces(new: str, old: str) -> str | None:
     """Why the new statement retires the old one, both of one speaker; None if both stay."""
+    if _is_limited(new):
+        return None
     if not ADDITIVE.search(new):
         old_slots = [slot for slot in find_slots(old) if slot.alone]
         for new_slot in find_slots(new):
@@ -111,6 +116,14 @@ def replaces(new: str, old: str) -> str | None:
     return None
 
 
+@functools.lru_cache(maxsize=16_384)
+def _is_limited(text: str) -> bool:
+    """Whether a statement is told with what limits it: who says so, of when it is, in which story ("As a child, …")."""
+    if len(text) > LONGEST_STATEMENT:
+        return False
+    return is_framed(text) or any(frames(before, clause) for before, clause in itertools.pairwise(clauses(text)))
+
+
 def may_outdate(new: str, old: str) -> bool:
     """Whether a new statement gives another value of what one mostly has one of, and retires nothing: it tells no
     change, or the known one tells more than that ("I live in Leeds with my husband Tom"), which would be lost with it,
@@ -121,8 +134,19 @@ def may_outdate(new: str, old: str) -> bool:
     mine, theirs = _find_car(new), _find_car(old)
     if mine and theirs and mine[0] == theirs[0]:
         return not set(mine[1]) & set(theirs[1])
-    known = [slot for slot in find_slots(old) if slot.attribute in SEVERAL or not slot.alone]
-    return any(replace(slot, decides=True).excludes(other) for slot in find_slots(new) for other in known)
+    if _is_limited(new):
+        return False
+    return any(_may_outdate(slot, other) for slot in find_slots(new) for other in find_slots(old))
+
+
+def _may_outdate(new: Slot, old: Slot) -> bool:
+    """Whether one slot may be the newer value of another: of several that hold at a time, too; who lives in a town
+    doesn't leave it for its country.
+    """
+    unsure = new.attribute.startswith("favourite") and not new.decides
+    if not (new.attribute in SEVERAL or not old.alone or unsure) or not new.differs(old):
+        return False
+    return new.attribute != "home" or new.told or not may_hold(new.value, old.value)
 
 
 def _find_car(text: str) -> tuple[str, list[str]] | None:
@@ -157,7 +181,8 @@ def _core(text: str) -> list[str]:
 def same_subject(a: str, b: str) -> bool:
     """Whether two statements may speak of the same subject; different relatives or names don't."""
     one, other = canonical(a[:LONGEST_STATEMENT])[0], canonical(b[:LONGEST_STATEMENT])[0]
-    return one == other or one in b.casefold() or other in a.casefold()
+    called = one.startswith(f"{other} ") or other.startswith(f"{one} ")  # "my wife" may be "my wife Anne"
+    return one == other or called or one in b.casefold() or other in a.casefold()
 
 
 def probe(text: str) -> str | None:
@@ -165,9 +190,14 @@ def probe(text: str) -> str | None:
     slot = find_slot(ended_statement(text) or text)
     if slot is None:
         return None
-    return _PROBES.get(slot.attribute, f"{slot.subject} {slot.attribute}")
+    probes = _PROBES if _ENGLISH.search(text) else _PROBES_ABROAD
+    return probes.get(slot.attribute, f"{slot.subject} {slot.attribute}")
 
 
+# The words of English statements that fill a slot; what has none of them is told in another language.
+_ENGLISH = re.compile(
+    r"\b(?:I|we|my|our|moved|lives?|living|works?|working|started|joined|got|is|the)\b(?!['’])|\bI['’]", re.IGNORECASE
+)
 _PROBES = {
     "home": "lives in, moved to",
     "employer": "works at, works for, job at",
@@ -175,4 +205,13 @@ _PROBES = {
     "name": "name is, called",
     "marital status": "single, married, divorced, engaged",
     "diet": "vegan, vegetarian",
+}
+# By words alone, a sentence is found by the verb that it has: there is one of each person that speaks of itself.
+_PROBES_ABROAD = {
+    "home": "wohne wohnen lebe leben gezogen, habite vis habitons vivons déménagé emménagé, vivo vivimos mudé mudamos, "
+    "我住在 住在 搬到",
+    "employer": "arbeite arbeiten bei, travaille travaillons chez, trabajo trabajamos, 工作 上班 入职",
+    "job": "arbeite als, travaille comme, trabajo como",
+    "name": "heiße Name, appelle nom, llamo nombre, 我叫 名字",
+    "age": "Jahre alt bin, ans ai, tengo años, 岁 今年",
 }

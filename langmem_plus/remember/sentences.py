@@ -6,7 +6,7 @@ import itertools
 import re
 
 from langmem_plus.fence import strip_context
-from langmem_plus.remember.fronted import is_adverb
+from langmem_plus.remember.fronted import SINCE, is_adverb
 
 MEDIA = re.compile(r"\[(?:image|audio|video|file)\]")
 _CODE = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|<(pre|script|style)>.*?(?:</\1>|\Z)", re.DOTALL)
@@ -110,7 +110,8 @@ _LEAD = re.compile(
     r"thanks|anyway|actually|honestly|basically|"
     r"oops|whoops|ups|sorry|wait|hang on|hold on|correction|my mistake|my bad|pardon|scratch that|I meant(?: to say)?|"
     r"I mean|rather|nein|moment|entschuldigung|ich meinte|perdón|pardon|quise decir|fyi|btw|"
-    r"(?:also )?by the way|speaking of which|for context|for the record|as i said|to be honest|since|because|"
+    r"(?:also )?by the way|speaking of which|for context|for the record|as i said|to be honest|"
+    rf"since(?! (?:{SINCE})\b)|because|"
     r"considering|given|that|übrigens|na ja|au fait|alors|por cierto|bueno)\b[\s,:;!.–—-]*|"
     r"(?:对了|不对|抱歉|顺便说一下|其实|你好|您好|嗨|大家好)[，,！!。]?|[\s,;:–—\"“'(-]+)",
     re.IGNORECASE,
@@ -163,6 +164,11 @@ def clauses(sentence: str) -> list[str]:
     cuts.append(len(sentence))
     pieces = [sentence[start:end].strip(" \t,;:–—-") for start, end in itertools.pairwise(cuts)]
     return [piece for piece in pieces if re.search(r"\w", piece)]
+
+
+def is_condition(clause: str) -> bool:
+    """Whether the clause begins as a subordinate one that says when or whether the next one holds."""
+    return bool(_CONDITION.match(clause))
 
 
 def with_subject(clause: str, before: list[str]) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from langmem_plus.remember.favourites import favourite_shape, is_favourite
-from langmem_plus.remember.names import NOT_NAMES
+from langmem_plus.remember.names import NOT_NAMES, ORIGINS
 from langmem_plus.remember.no_places import is_no_place
 
 _MONTH = (
@@ -61,6 +61,12 @@ _KINDS: tuple[tuple[str, str], ...] = (
 _READ = tuple((re.compile(about, re.I), re.compile(kind)) for about, kind in _KINDS)
 _ANY_CASE = re.compile(f"{_DATE}|{_STATUS}|{_SIZE}", re.IGNORECASE)
 
+# "My name is Irish": where it comes from.
+_IS_ADJECTIVE = re.compile(
+    rf"(?:{'|'.join(ORIGINS)}|gaelic|celtic|latin|hebrew|persian|arabic|slavic|nordic|norse|biblical|"
+    r"germanic|foreign|unusual|long|short|hard|rare|unique|common|secret|taken|misspelled|misspelt)",
+    re.IGNORECASE,
+)
 # "I work as hard as I can", "as part of a team"
 _NO_JOBS_WORDS = """
 much hard usual always intended planned expected if well it they we i you part one fast best long little many quickly
@@ -117,6 +123,8 @@ def is_of_kind(attribute: str, value: str, *, guessed: bool = False) -> bool:
         return value.casefold() not in _STATES and not (attribute == "home" and is_no_place(value))
     if attribute.startswith("favourite"):
         return is_favourite(attribute.removeprefix("favourite").strip(), value)
+    if attribute == "name" and not guessed and _IS_ADJECTIVE.fullmatch(value):
+        return False
     if attribute.endswith("name") and guessed:
         initials = first.isupper() and len(first) > 1
         return not initials and not {first.casefold(), last.casefold()} & (NOT_NAMES | _ROLES)

@@ -71,8 +71,8 @@ _ENGLISH: tuple[tuple[str, str], ...] = (
     ("age", rf"{SELF}(?:turned )?(?P<value>\d{{1,3}})(?: years? old| y/?o)?(?=$|[.,;!]| and\b| now\b)"),
     (
         "marital status",
-        rf"{SELF}(?:got |newly )?(?P<value>single|married|divorced|engaged|widowed|separated)(?=$|[.,;!]| (?:to|now|"
-        rf"and|since)\b)",
+        rf"{SELF}(?:got |newly )?(?P<value>single|married|divorced|engaged|widowed|separated)"
+        r"(?! to (?:my|the) [a-z]*(?:work|job|career|idea|music|sea|game)\b)(?=$|[.,;!]| (?:to|now|and|since)\b)",
     ),
     (
         "diet",

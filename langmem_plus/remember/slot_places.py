@@ -2,7 +2,8 @@
 
 They are in the first person, as in `slot_patterns`. A group ``value`` is the place; ``told`` is a verb that tells a
 change ("moved to"); ``beside`` and ``others`` are who else is named before the value ("I live with Tom in
-Leeds", "Tom and I live in Leeds").
+Leeds", "Tom and I live in Leeds"); ``left`` where one moved from. A group ``alike`` marks phrases that tell as well
+of a course or of the night ("started at", "arbeite bei"): only what is surely an employer is one behind them.
 """
 
 from __future__ import annotations
@@ -43,6 +44,8 @@ _WHEN = (
     r"(?:(?:[Yy]esterday|[Tt]oday|[Rr]ecently|[Ff]inally|(?:[Ll]ast|[Tt]his) (?:week(?:end)?|month|year|spring|summer|"
     r"autumn|fall|winter|[A-Z][a-z]+day)),? )?"
 )
+# Of the countries that are called so; "the York office" is no place to live in.
+_THE = r"(?:the (?=(?:Netherlands|Hague|UK|USA?|UAE|United|States|Philippines|Czech|Bahamas|Maldives|Gambia)\b))?"
 # Who starts somewhere works there; or studies, trains, boards a train there, or begins to count.
 _NO_EMPLOYER = (
     r"(?!(?:[\w'’.&-]+ )*?(?:University|Uni|College|School|Academy|Institute|Conservatory|Kindergarten|Nursery|"
@@ -63,13 +66,13 @@ _ENGLISH: tuple[tuple[str, str], ...] = (
     (
         "home",
         rf"{_HOUSEHOLD}(?:lives?|living|lived(?=.*\b(?:for|since)\b)|resid(?:es?|ing)|based) "
-        rf"(?P<beside>(?:together )?with [^,.;]{{2,40}}? )?in {_WITHIN}{PROPER}",
+        rf"(?P<beside>(?:together )?with [^,.;]{{2,40}}? )?in {_WITHIN}{_THE}{PROPER}",
     ),
     (
         "home",
         rf"(?:{_WHEN}{_HOUSEHOLD}|(?:[Jj]ust|[Rr]ecently|[Ff]inally) )(?P<told>moved|relocated)"
         r"(?: (?:back|over|house|up|down|out|away|together|yesterday|recently))*"
-        rf"(?: from [\w ]+?)? (?:in)?to {_WITHIN}{_FOR_GOOD}{PROPER}{_MOVED_END}",
+        rf"(?: from (?P<left>[\w ]+?))? (?:in)?to {_WITHIN}{_FOR_GOOD}{_THE}{PROPER}{_MOVED_END}",
     ),
     ("home", rf"{MY}(?:home|home city|city of residence) is (?:now )?(?:in )?{PROPER}"),
     (
@@ -82,10 +85,18 @@ _ENGLISH: tuple[tuple[str, str], ...] = (
     ),
     (
         "employer",
-        rf"(?:{SELF}|[Ii](?:['’]ll| will) (?:be )?)(?P<told>start(?:s|ed|ing)?)(?: as an? [\w -]+?)? at (?:the )?"
+        rf"(?:{SELF}|[Ii](?:['’]ll| will) (?:be )?)(?P<told>start(?:s|ed|ing)?)(?P<alike>)(?: as an? [\w -]+?)? at "
+        r"(?:the )?"
         rf"{_NO_EMPLOYER}{PROPER}{_STARTED_END}",
     ),
-    ("employer", rf"{MY}(?:employer|company) is (?:now )?{PROPER}"),
+    ("employer", rf"{MY}(?:employer|company(?P<alike>)) is (?:now )?{PROPER}"),
+    ("employer", rf"{MY}job is (?:now )?(?P<alike>)(?:at|with) {PROPER}"),
+    (
+        "employer",
+        r"[Ii](?:['’]ve)? (?:just |recently |finally )*(?:left|quit) "
+        r"(?P<left>[A-Z][\w'’.&-]*(?: [A-Z][\w'’.&-]*)*) and "
+        rf"(?:I(?:['’]m)? )?(?:am )?(?P<told>now work(?:ing)?|work(?:ing)? now) (?:at|for) {PROPER}",
+    ),
 )
 
 _WITHIN_GERMAN = (
@@ -107,17 +118,18 @@ _GERMAN: tuple[tuple[str, str], ...] = (
     ),
     (
         "employer",
-        rf"[Ii](?:ch)? arbeitet?e? (?:(?:jetzt|nun|inzwischen|derzeit|wieder) )*(?:bei|für) (?:der |"
+        rf"[Ii](?:ch)? arbeitet?e? (?P<alike>)(?:(?:jetzt|nun|inzwischen|derzeit|wieder) )*(?:bei|für) (?:der |"
         rf"dem )?{PROPER}",
     ),
     (
         "employer",
         r"[Ii](?:ch)? habe (?:(?:gestern|heute|gerade|jetzt|kürzlich|letzte\w* \w+|diese\w* \w+) )*bei (?:der |dem )?"
-        rf"{PROPER} (?P<told>angefangen)",
+        rf"{PROPER} (?P<told>angefangen)(?P<alike>)",
     ),
     (
         "employer",
-        r"[Ii](?:ch)? (?P<told>fange) (?:(?:jetzt|morgen|nächste Woche|am \w+tag|am Mittwoch) )*bei (?:der |dem )?"
+        r"[Ii](?:ch)? (?P<told>fange) (?P<alike>)(?:(?:jetzt|morgen|nächste Woche|am \w+tag|am Mittwoch) )*bei "
+        r"(?:der |dem )?"
         rf"{PROPER} an\b",
     ),
 )
@@ -142,12 +154,12 @@ _FRENCH: tuple[tuple[str, str], ...] = (
     ),
     (
         "employer",
-        rf"(?:[Jj]['’]ai|I a) (?:(?:hier|récemment|enfin) )*(?P<told>commencé) (?:à travailler )?(?:hier )?"
+        rf"(?:[Jj]['’]ai|I a) (?:(?:hier|récemment|enfin) )*(?P<told>commencé) (?:à travailler |(?P<alike>))(?:hier )?"
         rf"(?:chez|pour) {PROPER}",
     ),
     (
         "employer",
-        r"[Jj]e (?P<told>commence) (?:(?:demain|la semaine prochaine|lundi|mardi|mercredi|jeudi|vendredi) )?"
+        r"[Jj]e (?P<told>commence) (?P<alike>)(?:(?:demain|la semaine prochaine|lundi|mardi|mercredi|jeudi|vendredi) )?"
         rf"(?:chez|pour) {PROPER}(?! (?:en|le mois|l['’]année))",
     ),
     ("employer", rf"(?:[Jj]e|I) travaille (?:(?:maintenant|désormais|actuellement) )*(?:chez|pour) {PROPER}"),
@@ -185,9 +197,12 @@ _CHINESE: tuple[tuple[str, str], ...] = (
         r"(?:现在|目前|已经|昨天|上周|一起|刚|刚刚|最近|都)*(?:居?住在|(?P<told>搬到|搬去|搬家到)了?)"
         r"(?P<value>[^\s，。！？、；,.!?和跟与的了]{1,24})",
     ),
-    ("employer", r"我(?:[^\s，。]{0,5}?)(?P<told>开始)在(?P<value>[^\s，。！？、；,.!?]{1,20}?)(?:工作|上班)"),
+    (
+        "employer",
+        r"我(?:[^\s，。]{0,5}?)(?P<told>开始)(?P<alike>)在(?P<value>[^\s，。！？、；,.!?]{1,20}?)(?:工作|上班)",
+    ),
     ("employer", r"我(?:刚|刚刚|昨天|最近|上周|今天)*(?P<told>入职)了?(?P<value>[^\s，。！？、；,.!?了]{1,20})"),
-    ("employer", r"我(?:现在|目前)*在(?P<value>[^\s，。！？、；,.!?]{1,20}?)(?:工作|上班)"),
+    ("employer", r"我(?:现在|目前)*(?P<alike>)在(?P<value>[^\s，。！？、；,.!?]{1,20}?)(?:工作|上班)"),
 )
 
 PLACES: tuple[tuple[str, str], ...] = (*_ENGLISH, *_GERMAN, *_FRENCH, *_SPANISH, *_CHINESE)

@@ -12,8 +12,10 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from langmem_plus.remember.favourites import MAY_BE_EITHER, ends_of_name
+from langmem_plus.remember.employers import is_employer
+from langmem_plus.remember.favourites import MAY_BE_EITHER, ends_of_name, is_surely_favourite
 from langmem_plus.remember.fronted import put_behind
+from langmem_plus.remember.places import lie_apart
 from langmem_plus.remember.sentences import LONGEST_STATEMENT, strip_lead
 from langmem_plus.remember.slot_kinds import is_of_kind, shape
 from langmem_plus.remember.slot_patterns import (
@@ -29,9 +31,11 @@ from langmem_plus.remember.slot_patterns import (
     SLOT_PATTERNS,
     WORKPLACE,
 )
+from langmem_plus.remember.tails import ends_plainly, tells_trade
 from langmem_plus.text import stem, words
 
 USER = "user"
+_STREET = "street"
 
 _USER_OWNS = re.compile(r"(?:the user['’]s|the users|die frau des nutzers)\s+", re.IGNORECASE)
 _USER_IS = re.compile(
@@ -45,7 +49,7 @@ _NAMED_IS = re.compile(
     r"dislikes?|prefers?|turned|got|started|joined|relocated|resides?)\b)"
 )
 _KIN_IS = re.compile(
-    rf"(?:my|our) (?P<kin>{KIN})(?: [A-Z][\w-]+)? (?=(?:(?:now|currently|still|recently|just) )*(?:lives?|works?|"
+    rf"(?:my|our) (?P<kin>{KIN}(?: (?-i:[A-Z])[\w-]+)?) (?=(?:(?:now|currently|still|recently|just) )*(?:lives?|works?|"
     rf"moved|turned|"
     r"relocated|got|started|is \d|is (?:now )?(?:single|married|divorced|engaged|vegan|vegetarian))\b)",
     re.IGNORECASE,
@@ -55,7 +59,11 @@ JOINS_MORE = re.compile(
     re.IGNORECASE,
 )
 _PAST = re.compile(
-    r"\b(?:19|20)\d\d\b|\b(?:used to|when I was|as a (?:child|kid|student)|back then|until|for the (?:weekend|week|"
+    r"\b(?:19|20)\d\d\b|\b(?:used to|when I was|as an? (?:child|kid|(?:\w+ )?student|teen\w*|young \w+|boy|girl|"
+    r"au pair)|"
+    r"in (?:my|his|her|our|the) (?:(?:early|late|mid) )?(?:teens|\w+ties|\d0s)|at (?:age )?\d\d?\b"
+    r"(?! ?(?:[ap]\.?m|:))(?! (?-i:[A-Z]))|"
+    r"in (?:college|high school|a dream|my dreams?)|back then|until|for the (?:weekend|week|"
     r"summer|day)"
     r"|temporarily|for now|for a (?:few|couple)|früher|damals|avant|antes)\b|以前|曾经|暂时",
     re.IGNORECASE,
@@ -82,7 +90,9 @@ class Slot:
             does, is ("with Tom", "and work as a nurse"), and holds on. Such a statement stays, below the newer one.
         shape: what another value must be like to exclude this one: ``kg``, ``proper``; ``either`` excludes any.
         decides: whether the statement retires another value: of what one can have several of, such as employers, only a
-            change does.
+            change does, and only one of which nothing else that is said can undo.
+        told: whether a verb tells the change ("moved to").
+        left: what is said to be left for the value ("moved from Leeds"), normalised.
     """
 
     subject: str
@@ -91,17 +101,29 @@ class Slot:
     alone: bool = True
     shape: str = ""
     decides: bool = True
+    told: bool = False
+    left: str = ""
 
     def same_slot(self, other: Slot) -> bool:
         """Whether both speak of the same attribute of the same subject."""
         return (self.subject, self.attribute) == (other.subject, other.attribute)
 
     def excludes(self, older: Slot) -> bool:
-        """Whether the older statement can't be true any more: the same slot, and values of one shape, neither of them a
-        part of the other.
+        """Whether the older statement can't be true any more: another value, and of two homes places that surely lie
+        apart, unless it is said which one was left.
+        """
+        if not self.decides or not self.differs(older):
+            return False
+        if self.attribute != "home" or self.left == older.value or _STREET in (self.shape, older.shape):
+            return True
+        return lie_apart(self.value, older.value, moved=self.told)
+
+    def differs(self, older: Slot) -> bool:
+        """Whether the older statement gives another value of the same slot: of one shape, neither a part of the
+        other.
         """
         alike = self.shape == older.shape or MAY_BE_EITHER in (self.shape, older.shape)
-        if not self.decides or not self.same_slot(older) or not alike:
+        if not self.same_slot(older) or not alike:
             return False
         mine, theirs = set(words(self.value)), set(words(older.value))
         apart = self.value not in older.value and older.value not in self.value
@@ -143,8 +165,20 @@ def _read(subject: str, attribute: str, match: re.Match[str], text: str) -> Slot
         " ".join(words(value)),
         alone=not (JOINS_MORE.search(remainder) or named.get("beside") or named.get("others")),
         shape=shape(filled.casefold(), value),
-        decides=_decides(attribute, named, text, rest),
+        decides=_decides(attribute, named, text, rest) and _is_sure(filled, value, match, text),
+        told=bool(named.get("told")),
+        left=" ".join(words(named.get("left") or "")),
     )
+
+
+def _is_sure(attribute: str, value: str, match: re.Match[str], text: str) -> bool:
+    """Whether a phrase that tells another value can't mean something else, or be undone by what is said behind it."""
+    if attribute.startswith("favourite"):
+        return is_surely_favourite(attribute.removeprefix("favourite").strip(), value)
+    tail = match.string[match.end() :]
+    named = match.groupdict()
+    known = named.get("alike") is None or is_employer(value) or tells_trade(text)
+    return known and ends_plainly(attribute, tail)
 
 
 def _decides(attribute: str, named: dict[str, str | None], text: str, rest: str) -> bool:
@@ -190,9 +224,10 @@ def find_slots(text: str) -> list[Slot]:
     match = WORKPLACE.match(rest)
     if match is None:
         return [first]
-    alone = not JOINS_MORE.search(rest[match.end() :])
+    tail = rest[match.end() :]
     employer = " ".join(words(_trim(match["value"])))
-    return [first, Slot(subject, "employer", employer, alone, decides=_corrects(text) or _tells_change(rest))]
+    decides = (_corrects(text) or _tells_change(rest)) and ends_plainly("employer", tail)
+    return [first, Slot(subject, "employer", employer, not JOINS_MORE.search(tail), decides=decides)]
 
 
 def canonical(text: str) -> tuple[str, str]:

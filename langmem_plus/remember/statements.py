@@ -7,9 +7,10 @@ user spelled it. What the user asked to keep, and what the user asked to forget,
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from langmem_plus.prompts import FactKind
+from langmem_plus.remember.alone import frames, may_undo, tells_now
 from langmem_plus.remember.asked import (
     ASKED,
     ASKED_AFTER,
@@ -38,6 +39,7 @@ from langmem_plus.remember.sentences import (
     strip_lead,
     with_subject,
 )
+from langmem_plus.remember.slots import find_slot
 from langmem_plus.text import words
 
 _SOME_MEMORY = re.compile(
@@ -117,11 +119,31 @@ class Statement:
 def find_statements(text: str, limit: int) -> list[Statement]:
     """The statements of a turn, at most ``limit``: the weightiest, in the order in which they were said."""
     found: dict[str, Statement] = {}
-    for sentence in _wanted(without_jokes(sentences(without_reports(own_words(text))))):
+    said = _wanted(without_jokes(sentences(without_reports(own_words(text)))))
+    for place, sentence in enumerate(said):
         for statement in _of_sentence(sentence):
-            found.setdefault(statement.text, statement)
+            told = _with_its_end(statement, said, place)
+            found.setdefault(told.text, told)
     ranked = sorted(found.values(), key=lambda item: (not item.asked, -item.weight))[:limit]
     return [item for item in found.values() if item in ranked]
+
+
+def _with_its_end(statement: Statement, said: list[str], place: int) -> Statement:
+    """The statement of a new home or employer with the sentence that may tell that it is over ("I came back to Leeds a
+    year later."): together they tell no change.
+    """
+    if not _tells_change(statement.text):
+        return statement
+    others = [
+        other
+        for other, sentence in enumerate(said)
+        if other != place and may_undo(sentence, statement.text) and not _tells_change(sentence)
+    ]
+    if not others:
+        return statement
+    nearest = min(others, key=lambda other: (other < place, abs(other - place)))
+    text = " ".join(said[each] for each in sorted((place, nearest)))
+    return replace(statement, text=_trim(text))
 
 
 def forget_requests(text: str) -> list[str]:
@@ -211,7 +233,7 @@ def _of_sentence(sentence: str) -> list[Statement]:
         if ends_question(clause) and not after_question and position == 0:
             continue
         if (cue := _cue(clause)) and (statement := _complete(clause, pieces[:position], sentence)):
-            new = Statement(_trim(statement), cue[0], cue[1])
+            new = Statement(_trim(_uncut(statement, pieces, position, sentence)), cue[0], cue[1])
             found = [*(other for other in found if other.text not in new.text), new]
     return found or (_relative(sentence) if after_question else [])
 
@@ -265,6 +287,29 @@ def _complete(clause: str, before: list[str], sentence: str) -> str:
         return ""
     start = sentence.find(before[-1])
     return strip_lead(sentence[start : sentence.find(clause, start) + len(clause)])
+
+
+def _uncut(statement: str, pieces: list[str], position: int, sentence: str) -> str:
+    """The statement with those pieces beside it that may change its truth, its time or its speaker."""
+    before = next((place for place in range(position) if frames(pieces[place], pieces[position])), position)
+    after = position
+    if _tells_change(statement):
+        first = position + 1 if tells_now(pieces[position]) else 0  # "I used to live in Rome, now I live in Bern"
+        others = [place for place in range(first, len(pieces)) if place != position]
+        said = [place for place in others if may_undo(pieces[place], statement)]
+        before, after = min([before, *said]), max([after, *said])
+    if (before, after) == (position, position):
+        return statement
+    start = sentence.find(pieces[before])
+    return strip_lead(
+        sentence[start : sentence.find(pieces[after], sentence.find(pieces[position], start)) + len(pieces[after])]
+    )
+
+
+def _tells_change(statement: str) -> bool:
+    """Whether a statement tells a new home or employer, by which the known one may be retired."""
+    slot = find_slot(statement)
+    return slot is not None and slot.decides and slot.attribute in ("home", "employer")
 
 
 def _relative(clause: str) -> list[Statement]:

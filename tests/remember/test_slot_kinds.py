@@ -18,6 +18,7 @@ NO_VALUE = [
     *("My favourite restaurant is closed", "My favourite restaurant is expensive", "My favourite film is by Kubrick"),
     *("I now live in Fear", "I live in a small flat", "I live with my sister", "I moved to Rome and then back"),
     *("I moved to Rome but came back", "I work at Beta on weekends", "I started working at Beta on the side"),
+    *("My name is Irish", "My name is Gaelic", "My name is Taken"),
     *("I work as a waiter in the evenings", "One of my favourite films is Dune"),
 ]
 BOTH_HOLD = [

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from langmem_plus.remember.rules import may_outdate, replaces
@@ -106,6 +108,35 @@ def test_what_is_no_move_of_ones_own_retires_no_home(new: str) -> None:
 def test_what_is_no_new_job_retires_no_employer(new: str) -> None:
     """A school, a gym, a time, a plan for later, a job beside the other."""
     assert not replaces(new, "I work at Google")
+
+
+@pytest.mark.parametrize("store", ["markdown"], indirect=True)
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Ich wohne in Bonn.", "Wir sind nach Berlin gezogen."),
+        ("J'habite à Lyon.", "Nous avons déménagé à Paris."),
+        ("Vivo en Madrid.", "Me mudé a Sevilla."),
+        ("我住在北京。", "我搬到上海了。"),
+        ("I live in Leeds.", "We moved to York."),
+        ("Ich arbeite bei Siemens.", "Ich habe bei Bosch angefangen."),
+    ],
+)
+def test_the_older_home_is_found_by_words_alone(person: Any, old: str, new: str) -> None:
+    """Without vectors, among more facts than are looked at; no word is in both."""
+    ann = person()
+    ann.say(old)
+    for text in (
+        "Ich mag Tee.",
+        "Ich bin Lehrerin.",
+        "J'aime le thé.",
+        "Me gusta el té.",
+        "I like tea.",
+        "我喜欢咖啡。",
+    ):
+        ann.say(text)
+    ann.say(new)
+    assert new in ann.texts() and old not in ann.texts()
 
 
 def test_a_household_is_its_speakers() -> None:
