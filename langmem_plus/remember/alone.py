@@ -136,3 +136,54 @@ def may_undo(beside: str, statement: str) -> bool:
 def tells_now(clause: str) -> bool:
     """Whether a clause says in front that it holds now, whatever was before it."""
     return _NOW.match(clause) is not None
+
+
+_CONTRAST = re.compile(
+    r"(?:but|yet|although|though|except|however|aber|doch|mais|pero|sin embargo)\b[\s,]*|但是?|不过", re.IGNORECASE
+)
+_NO_SUBJECT = re.compile(
+    r"(?:only|not|never|no|just|sometimes|rarely|seldom|when|if|unless|until|since|for|in|on|at|with|without|mostly|nur|"
+    r"nicht|nie|kein\w*|wenn|selten|seulement|pas|jamais|si|sauf|solo|sólo|no|nunca|cuando)\b|只|不",
+    re.IGNORECASE,
+)
+_REFERS = re.compile(
+    r"\b(?:it|that|this|them|they|he|she|him|her|there|one|es|ihn|sie|das|dort|ils?|elles?|ça|cela)\b|\bl['’]|[他她它]",
+    re.IGNORECASE,
+)
+_OVER = re.compile(
+    r"\b(?:cancel\w*|call(?:ed)? off|fell through|postpone\w*|chang\w+|sold|died|gone|broke\w*|lost|stop\w*|over|"
+    r"leaving|any ?more|no longer|quit\w*|abgesagt|storniert|verkauft|gestorben|aufgehört|nicht mehr|annul\w+|vendu\w*|"
+    r"arrêt\w+|plus|vend\w+|muri\w+|dej\w+|ya no)\b|取消|不再|卖了|去世",
+    re.IGNORECASE,
+)
+_REPAIR = (
+    r"(?:(?:oh |ah )?no,? wait|wait,? no|wait|sorry|scratch that|strike that|i mean(?:t)?|so (?:i|we) thought|or|"
+    r"actually,? no|correction|moment|nein|halt|quatsch|ich meine?|besser gesagt|oder|enfin|je veux dire|pardon|ou|"
+    r"mejor dicho|perdón|digo|不对|我是说|哦不)"
+)
+_OPENS_REPAIR = re.compile(rf"{_REPAIR}(?!\w)", re.IGNORECASE)
+_ENDS_REPAIR = re.compile(rf"(?:^|[\s,;:–—-]){_REPAIR}\W*$", re.IGNORECASE)
+
+
+def tells_own(clause: str) -> bool:
+    """Whether a clause begins as a statement of one's own does."""
+    return _OWN.match(clause) is not None
+
+
+def takes_back(before: str, piece: str) -> bool:
+    """Whether a piece of a sentence may take back, mend or limit what the piece in front of it tells.
+
+    >>> takes_back("I booked a table", "but they cancelled it"), takes_back("I live in Leeds", "but I work in York")
+    (True, False)
+    >>> takes_back("It is on Monday, sorry", "I meant Tuesday")
+    True
+    """
+    if ends_question(piece):
+        return False
+    if _ENDS_REPAIR.search(before) or _OPENS_REPAIR.match(strip_lead(piece)) or _OPENS_REPAIR.match(piece):
+        return True
+    contrast = _CONTRAST.match(piece)
+    if contrast is None:
+        return False
+    told = piece[contrast.end() :]
+    return any(sign(told) for sign in (_NO_SUBJECT.match, _REFERS.search, _OVER.search, _UNDONE.search))

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass, replace
 
 from langmem_plus.prompts import FactKind
-from langmem_plus.remember.alone import frames, may_undo, tells_now
+from langmem_plus.remember.alone import frames, may_undo, takes_back, tells_now, tells_own
 from langmem_plus.remember.asked import (
     ASKED,
     ASKED_AFTER,
@@ -221,7 +221,7 @@ def _of_sentence(sentence: str) -> list[Statement]:
         return [asked]
     found: list[Statement] = []
     after_question = False
-    pieces = clauses(sentence)
+    pieces = _whole(clauses(sentence), sentence)
     for position, piece in enumerate(pieces):
         clause = strip_lead(piece)
         if position and piece is not clause:
@@ -272,6 +272,28 @@ def _plain_cue(clause: str) -> tuple[FactKind, int] | None:
     if best.kind != "instruction" and (_HEDGE.match(clause) or _HYPOTHETICAL.search(clause)):
         return None
     return None if _UNRESOLVED.match(clause) else (best.kind, best.weight)
+
+
+def _whole(pieces: list[str], sentence: str) -> list[str]:
+    """The clauses, a statement of one's own in one piece with what may take it back: "I booked a table, but they
+    cancelled it."
+    """
+    whole: list[str] = []
+    start = end = 0
+    for piece in pieces:
+        begin = sentence.find(piece, end)
+        if whole and _is_own(whole[-1]) and takes_back(whole[-1], piece):
+            whole[-1] = sentence[start : begin + len(piece)]
+        else:
+            start = begin
+            whole.append(piece)
+        end = begin + len(piece)
+    return whole
+
+
+def _is_own(piece: str) -> bool:
+    clause = strip_lead(piece)
+    return not opens_question(clause) and (_cue(clause) is not None or tells_own(clause))
 
 
 def _shortest(clause: str) -> int:

@@ -121,3 +121,39 @@ def test_relatives_of_different_names_are_different_people() -> None:
         assert not replaces(new, old)
     assert replaces("My daughter Mia is 6", "My daughter Mia is 5")
     assert replaces("My wife now works at Google", "My wife works at Apple")
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "I booked a table at Nobu for Friday, but they cancelled it.",
+        "I had a meeting with Dr. Patel but I cancelled it.",
+        "I own a boat, no wait, my brother does.",
+        "I'm allergic to nuts, or so I thought until the test came back negative.",
+        "My appointment is on Monday, sorry, I meant Tuesday.",
+        "I have a dog, but he died last year.",
+        "I like tea, but only in the morning.",
+        "I bought a Tesla, but I sold it again.",
+        "I work at Apple, but I'm leaving next month.",
+        "I'm a nurse but I don't work any more.",
+    ],
+)
+def test_what_may_be_taken_back_is_no_fact_without_that(sentence: str) -> None:
+    """In a message of its own, and within a longer one."""
+    assert [statement.text for statement in find_statements(sentence, 9)] == [sentence]
+    longer = find_statements(f"I live in Hull. {sentence} My sister is called Anna.", 9)
+    assert sentence in [statement.text for statement in longer]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "told"),
+    [
+        ("I live in Leeds but I work in York.", ["I live in Leeds", "I work in York."]),
+        ("My name is Tom, but everybody loves the garden.", ["My name is Tom"]),
+        ("I live in Lyon, but my wife leaves at 8 from Ulm.", ["I live in Lyon"]),
+        ("I used to smoke but I quit two years ago.", []),
+    ],
+)
+def test_what_takes_nothing_back_is_cut_off(sentence: str, told: list[str]) -> None:
+    """Another statement beside it; what ends something is no fact without what it ends."""
+    assert [statement.text for statement in find_statements(sentence, 9)] == told
