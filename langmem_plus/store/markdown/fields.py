@@ -43,24 +43,28 @@ def _scalar(value: Any) -> str:
     return _BARE_EXPONENT.sub(lambda m: m[1] or f"{m[2]}.0{m[3]}", text)
 
 
-def read_fields(head: str) -> dict[str, Any]:
+def read_fields(head: str, line: int = 2) -> dict[str, Any]:
     """The fields of a front matter.
+
+    Args:
+        head: its lines.
+        line: which line of the file is the first of them.
 
     Raises:
         UnreadableFileError: it is neither our lines nor YAML.
     """
     fields: dict[str, Any] = {}
     lines = head.split("\n")
-    for number, line in enumerate(lines):
+    for number, each in enumerate(lines):
         following = lines[number + 1] if number + 1 < len(lines) else ""
-        match = _FIELD.fullmatch(line)
+        match = _FIELD.fullmatch(each)
         # An indented line goes on with the value above it, which only YAML understands.
         value = _BY_YAML if match is None or following[:1] in (" ", "\t") else _read_scalar(match[2])
         if match is not None and value is not _BY_YAML:
             fields[match[1]] = value
             lines[number] = ""  # an empty line, so that YAML's errors count the lines as the person does
-    if any(line.strip() for line in lines):
-        fields.update(_read_yaml("\n".join(lines) + "\n"))
+    if any(each.strip() for each in lines):
+        fields.update(_read_yaml("\n".join(lines) + "\n", line))
     return fields
 
 
@@ -99,20 +103,20 @@ _PlainLoader.add_implicit_resolver(
 )
 
 
-def _why(error: Exception) -> str:
-    """What the reader stumbled over, and in which line of the file, of which the first one is ``---``."""
+def _why(error: Exception, line: int) -> str:
+    """What the reader stumbled over, and in which line of the file, whose front matter begins in the given one."""
     problem = getattr(error, "problem", None) or getattr(error, "reason", None) or error
     open_ended = "<stream end>" in str(problem)  # something was begun, and its end is missing
     mark = (open_ended and getattr(error, "context_mark", None)) or getattr(error, "problem_mark", None)
-    where = f"line {mark.line + 2}: " if mark is not None else ""
+    where = f"line {mark.line + line}: " if mark is not None else ""
     return where + " ".join(str(problem).replace("'<stream end>'", "the end").split())
 
 
-def _read_yaml(head: str) -> dict[str, Any]:
+def _read_yaml(head: str, line: int) -> dict[str, Any]:
     try:
         fields = yaml.load(head, _PlainLoader)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise UnreadableFileError(f"the front matter isn't YAML: {_why(error)}.") from error
+        raise UnreadableFileError(f"the front matter isn't YAML: {_why(error, line)}.") from error
     if fields is None:
         return {}
     if not isinstance(fields, dict):

@@ -20,6 +20,7 @@ from langmem_plus.records import MemoryRecord, format_time, parse_time, record_i
 from langmem_plus.store.markdown.entry import RECORD_FIELDS, RETIRED, Entry
 from langmem_plus.store.markdown.fields import UnreadableFileError, read_fields, write_fields
 from langmem_plus.store.markdown.layout import decode_name, is_deleted, role_of
+from langmem_plus.store.markdown.misplaced import above_front, lost_front
 from langmem_plus.store.ttl import check_minutes, minutes_after
 from langmem_plus.store.values import check_value
 
@@ -60,7 +61,8 @@ def _record_fields(value: dict[str, Any]) -> tuple[list[tuple[str, Any]], str]:
         for name in RECORD_FIELDS
         if name not in ("text", "last_scores") and json.dumps(value[name]) != _DEFAULTS.get(name)
     ]
-    if _UNPRINTABLE.search(value["text"]):
+    # An empty body is one that a person lost, so an empty text stands among the fields.
+    if not value["text"].strip() or _UNPRINTABLE.search(value["text"]):
         return [*fields, ("text", value["text"])], ""
     return fields, value["text"]
 
@@ -89,7 +91,8 @@ def parse(
         born_at: when the store first saw the file, for entries that don't say when they were written.
 
     Raises:
-        UnreadableFileError: the front matter is broken, or contradicts itself.
+        UnreadableFileError: the front matter is broken, isn't at the top, or contradicts itself; or a record has no
+            text.
     """
     fields, body = _split(text)
     stored = fields.pop("stored", None) or {}
@@ -143,12 +146,18 @@ def _split(text: str) -> tuple[dict[str, Any], str]:
         raise UnreadableFileError("the file is empty: write something in it, or delete it.")
     # The store writes no carriage return into a file: those that are there are an editor's line ends.
     text = text.replace("\r\n", "\n") if "\n" in text else text.replace("\r", "\n")
-    front = _FRONT.match(text)
-    if front is not None:
-        return read_fields(front[1].removesuffix("\n")), text[front.end() :].removesuffix("\n")
-    if text.startswith(_FENCE):
+    start = above_front(text)
+    front = _FRONT.match(text, start)
+    if front is None and text.startswith(_FENCE, start):
         raise UnreadableFileError("the front matter has no closing line '---'.")
-    return {}, text.removesuffix("\n")
+    if (front is None or not front[1].strip()) and lost_front(text) is not None:
+        raise UnreadableFileError(
+            "its fields stand at the top, but not between two lines '---': put one above them, another below them."
+        )
+    if front is None:
+        return {}, text.removesuffix("\n")
+    fields = read_fields(front[1].removesuffix("\n"), line=2 + text.count("\n", 0, start))
+    return fields, text[front.end() :].removesuffix("\n")
 
 
 def _owner(namespace: tuple[str, ...]) -> dict[str, str]:
@@ -179,6 +188,8 @@ def _record(
     fields: dict[str, Any], body: str, path: PurePosixPath, namespace: tuple[str, ...], times: tuple[str, str]
 ) -> tuple[str, dict[str, Any]]:
     given = {name: _as_meant(name, value) for name, value in fields.items() if value is not None}
+    if "text" not in given and not body.strip():
+        raise UnreadableFileError("it has no text: write one below the second line '---', or delete the file.")
     given.setdefault("text", body)
     given.setdefault("role", role_of(path))
     given.setdefault("user_id", decode_label(namespace[1] if len(namespace) > 1 else namespace[0]))

@@ -11,6 +11,7 @@ from langmem_plus.errors import LangMemPlusError
 from langmem_plus.store.markdown.entry import RECORD_FIELDS, Entry
 from langmem_plus.store.markdown.fields import read_fields
 from langmem_plus.store.markdown.frontmatter import parse
+from langmem_plus.store.markdown.misplaced import lost_front
 from langmem_plus.store.markdown.namespace import OpenNamespace
 from langmem_plus.store.markdown.sync import modified_at
 
@@ -28,8 +29,11 @@ def guess_entry(room: OpenNamespace, path: str) -> Entry | None:
         content = file.read_bytes() if status.st_size <= _LARGEST else b""
     except OSError:
         return None
-    fields, body = _apart(content.decode("utf-8", "replace").replace("\r\n", "\n").split("\n"))
-    time, kept, found = modified_at(status.st_mtime_ns), list[str](), None
+    top = content.decode("utf-8", "replace").replace("\r\n", "\n")
+    start = lost_front(top)
+    fields, body = _apart((top if start is None else f"{_FENCE}\n{top[start:]}").split("\n"))
+    time, found = modified_at(status.st_mtime_ns), None
+    kept = [] if any(line.strip() for line in body) else ['text: ""']
     for line in ("", *fields):
         text = "\n".join([_FENCE, *kept, *([line] if line else []), _FENCE, *body])
         try:

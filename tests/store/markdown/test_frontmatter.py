@@ -89,7 +89,7 @@ def test_a_foreign_value_comes_back_as_it_was(key: str, value: dict[str, Any], i
 def test_a_text_is_the_body(text: str) -> None:
     """What can be printed stands below the front matter as it is, so that a person can edit it."""
     value = MemoryRecord(id="k", text=text, user_id="ann").to_value()
-    if text.isprintable():
+    if text.strip() and text.isprintable():
         assert render(Entry("k", value, THEN, NOW)).endswith(f"\n---\n{text}\n")
 
 
@@ -137,11 +137,13 @@ def test_a_file_without_a_time_keeps_the_one_it_was_first_seen_at() -> None:
         "---\ntags: tea, green\n---\nAnn likes tea.\n",
         "---\ntags: [tea, green]\ntext: Ann likes tea.\n---",
         "---\ntags: [tea, green]\ntext: Ann likes tea.\n---\n",
+        "\n---\ntags: [tea, green]\n---\nAnn likes tea.\n",
+        "\ufeff\r\n \r\n---\r\ntags: [tea, green]\r\n---\r\nAnn likes tea.\r\n",
     ],
     ids=repr,
 )
 def test_whatever_the_editor_a_front_matter_is_read(text: str) -> None:
-    """Line ends, a byte order mark, blanks after the fence, a missing last line end."""
+    """Line ends, a byte order mark, blank lines above the fence, blanks after it, a missing last line end."""
     entry = _read(text)
     assert (entry.value["text"], entry.value["tags"]) == ("Ann likes tea.", ["tea", "green"])
 
@@ -214,6 +216,12 @@ def test_fields_are_read_as_people_mean_them(line: str, name: str, read: Any) ->
         ("---\nmood: x\nmetadata: [a]\n---\nx", "metadata is"),
         ("---\nstored: 5\n---\nx", "'stored' is 5"),
         ("---\nrole: memory\nx", "no closing line"),
+        ("\n---\nrole: memory\nstored: {}\nx", "no closing line"),
+        ("---\nrole: memory\n---\n", "it has no text"),
+        ("---\nrole: memory\n---\n \n\n", "it has no text"),
+        ("role: memory\nid: k\n---\nx", "not between two lines"),
+        ("---\n---\nrole: memory\nid: k\n---\nx", "not between two lines"),
+        ("\n\n---\nid: k\nrole: [memory\n---\nx", "line 5: "),
         ("---\nrole: [memory\n---\nx", "isn't YAML"),
     ],
 )

@@ -14,6 +14,8 @@ SAID = [{"role": "user", "content": "My cat is called Mimi."}, {"role": "assista
 BREAKS: dict[str, Callable[[str], str]] = {
     "a bracket": lambda text: text.replace("role: memory", "role: [memory"),
     "no closing line": lambda text: text.replace("\n---\n", "\n", 1),
+    "no first line": lambda text: text.removeprefix("---\n"),
+    "no text": lambda text: text[: text.rindex("---\n") + 4],
     "another value": lambda text: text.replace("importance:", "importance: very"),
     "no id": lambda text: "\n".join(line for line in text.split("\n") if not line.startswith("id:")) + "\ufffe\n",
     "a tab": lambda text: text.replace("tags:", "\ttags"),
