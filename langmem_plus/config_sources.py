@@ -15,7 +15,7 @@ from pydantic import ValidationError, ValidationInfo, field_validator
 from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource
 
-from langmem_plus.errors import ConfigError
+from langmem_plus.errors import ConfigError, SettingsFileError
 from langmem_plus.shown import shown
 
 logger = logging.getLogger(__name__)
@@ -45,15 +45,16 @@ def read_toml(path: Path, groups: Mapping[str, str]) -> dict[str, Any]:
         groups: the group of each knob.
 
     Raises:
-        ConfigError: the file can't be read, or a knob stands in the wrong section, twice, or in capitals.
+        SettingsFileError: the file can't be read.
+        ConfigError: a knob stands in the wrong section, twice, or in capitals.
     """
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         reason = error.strerror or error
-        raise ConfigError(f"{str(path)!r} can't be read ({reason}): name a TOML file with settings.") from error
+        raise SettingsFileError(f"{str(path)!r} can't be read ({reason}): name a TOML file with settings.") from error
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ConfigError(f"the configuration file {str(path)!r} can't be read: {error}") from error
+        raise SettingsFileError(f"the configuration file {str(path)!r} can't be read: {error}") from error
     flat: dict[str, Any] = {}
     for name, value in data.items():
         if name not in groups.values() or not isinstance(value, dict):

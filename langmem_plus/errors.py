@@ -6,6 +6,7 @@
     ├── ConfigError(ValueError)            a knob is unknown, out of bounds, or names something that can't be built
     │   ├── MissingIdentityError           no user_id could be found, or a template field stayed empty
     │   ├── ForeignIdentityError           two users are named, as where who is signed in on a server names another
+    │   ├── SettingsFileError              a file with settings isn't there, or can't be read
     │   ├── MissingStoreError              a graph or a tool runs and no store is in reach
     │   └── MissingExtraError(ImportError) the feature needs a package that isn't installed
     ├── InvalidValueError(ValueError)      a value can't be stored: not JSON, or a record that contradicts itself
@@ -41,6 +42,10 @@ class ForeignIdentityError(ConfigError):
     context and the configuration of a graph that is called within another, or whose decision waits in a thread and who
     resumes it; nothing was written.
     """
+
+
+class SettingsFileError(ConfigError):
+    """A file with settings isn't there, or isn't TOML; what is wrong with a setting in it is a `ConfigError`."""
 
 
 class MissingStoreError(ConfigError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import asdict
 from importlib.metadata import version
-from typing import Annotated
+from typing import Annotated, cast
 
 import typer
 
@@ -42,8 +42,11 @@ from langmem_plus.cli.output import (
     warn,
 )
 from langmem_plus.config import GROUPS, knob_group
+from langmem_plus.errors import InvalidValueError
 from langmem_plus.providers import inventory
-from langmem_plus.records import Role, Scope, utc_now
+from langmem_plus.records import ROLES, Role, Scope, utc_now
+
+_ALL = "all"  # every role
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -181,8 +184,10 @@ def list_records(
     as_json: JsonOption = False,
 ) -> None:
     """List facts, newest first; --role all lists what was said, too. Tables cut long texts, --json doesn't."""
+    if role not in (*ROLES, _ALL):
+        raise InvalidValueError(f"there is no role {role!r}; choose from {', '.join(ROLES)}, {_ALL}.")
     with open_reader(path, read_config(config), Scope(user, space), as_json) as client:
-        wanted: Role | None = None if role == "all" else role  # type: ignore[assignment]  # the client checks it
+        wanted: Role | None = None if role == _ALL else cast("Role", role)
         records = client.list(user_id=user, space=space, thread_id=thread, role=wanted, limit=limit)
         others = not records and wanted and client.list(user_id=user, space=space, thread_id=thread, limit=1)
         hint = "" if records or others or as_json else spaces.elsewhere(client, user, space)

@@ -21,6 +21,8 @@ from langmem_plus.cli.options import (
 )
 from langmem_plus.cli.output import console, errors, hit_json, one_line, print_json, warn
 from langmem_plus.documents import DocumentIndex, IndexedDocument, SyncReport
+from langmem_plus.documents.folder import is_memory_folder
+from langmem_plus.errors import StoreError
 from langmem_plus.records import MemoryHit, format_time, parse_epoch
 
 _SHOWN = 5  # files that are named, of those left out; --json names all
@@ -39,6 +41,7 @@ def documents(
     """Bring the index of a folder of documents up to date; list them, or find what answers a question, and where."""
     if query is not None:
         check_query(query)
+    _check_folder(folder)
     settings = read_config(config)
     if path is not None:
         settings = settings.replace(memory_path=path)
@@ -56,6 +59,14 @@ def documents(
     else:
         _print_list(report, listed)
     raise typer.Exit(0 if hits or listed else 1)
+
+
+def _check_folder(folder: Path) -> None:
+    found = folder.expanduser().resolve()
+    if not found.is_dir():
+        raise StoreError(f"{str(folder)!r} is no folder: name the one that holds the documents.")
+    if any(map(is_memory_folder, (found, *found.parents))):
+        raise typer.BadParameter(f"{str(folder)!r} is a memory's folder, or lies in one: what was said is no document.")
 
 
 def _as_json(report: SyncReport, listed: Sequence[IndexedDocument]) -> dict[str, object]:

@@ -10,11 +10,12 @@ import typer
 from langmem_plus.cli.output import print_json
 from langmem_plus.client import MemoryClient
 from langmem_plus.config import USER_VARIABLE, MemoryConfig
-from langmem_plus.errors import NotFoundError
+from langmem_plus.errors import NotFoundError, StoreError
 from langmem_plus.providers import Part
 from langmem_plus.providers.known import check_chat_model
 from langmem_plus.providers.lazy import build_chat_model
 from langmem_plus.recall.filter_fields import read_span
+from langmem_plus.recall.filters import read_filter
 from langmem_plus.records import Scope
 from langmem_plus.store import MarkdownStore
 from langmem_plus.store.markdown.backlog import EmbeddingState
@@ -88,12 +89,15 @@ def read_conditions(
 
     Raises:
         typer.BadParameter: nothing can lie between the two times.
+        InvalidValueError: there is no such role, or a time can't be read.
     """
     if since is not None and until is not None and read_span(since, "time").first > read_span(until, "time").last:
         raise typer.BadParameter(f"--since {since} is later than --until {until}: nothing can lie between them.")
     time = {operator: value for operator, value in (("gte", since), ("lte", until)) if value is not None}
     lists = {name: {"in": values} for name, values in (("role", roles), ("tags", tags)) if values}
-    return {**lists, **({"time": time} if time else {})} or None
+    wanted: dict[str, Any] = {**lists, **({"time": time} if time else {})}
+    read_filter(wanted)  # before a memory is looked for
+    return wanted or None
 
 
 def open_client(path: Path | None, config: MemoryConfig) -> MemoryClient:
@@ -106,16 +110,23 @@ def open_reader(path: Path | None, config: MemoryConfig, scope: Scope, as_json: 
 
     Raises:
         NotFoundError: there is no such folder.
+        StoreError: a file is in its place.
     """
     folder = path or config.memory_path
     if folder.is_dir():
         return MemoryClient(folder, config=config)
+    _check_no_file(folder)
     if as_json:
         print_json([])
-    what = f"{str(folder)!r} is a file, no folder" if folder.exists() else f"the folder {str(folder)!r} doesn't exist"
     raise NotFoundError(
-        f"there is no memory of {scope.user_id!r}: {what}. Name another with --path, or add something first."
+        f"there is no memory of {scope.user_id!r}: the folder {str(folder)!r} doesn't exist. Name another with --path, "
+        "or add something first."
     )
+
+
+def _check_no_file(folder: Path) -> None:
+    if folder.exists() and not folder.is_dir():
+        raise StoreError(f"{str(folder)!r} is a file, no folder: name the memory's with --path.")
 
 
 def check_query(query: str) -> None:
@@ -129,8 +140,13 @@ def check_query(query: str) -> None:
 
 
 def file_parts(folder: Path, config: MemoryConfig) -> list[Part]:
-    """The memory's files, for the doctor: that all can be read, or each that can't, with the reason."""
+    """The memory's files, for the doctor: that all can be read, or each that can't, with the reason.
+
+    Raises:
+        StoreError: a file is in the folder's place.
+    """
     name = "memory files"
+    _check_no_file(folder)
     if not folder.is_dir():
         return [Part(name, str(folder), detail="nothing is stored there yet")]
     with MarkdownStore(folder, config=config) as store:

@@ -15,12 +15,12 @@ from langmem_plus.cli.output import errors, one_line, warnings
 from langmem_plus.errors import (
     ConfigError,
     EmbeddingError,
-    ImportFileError,
+    InvalidValueError,
     LangMemPlusError,
     ModelAnswerError,
     ModelCallError,
     NotFoundError,
-    StoreError,
+    SettingsFileError,
 )
 from langmem_plus.shown import shown
 
@@ -95,12 +95,13 @@ def _let_go_of_output() -> None:
 
 
 def _exit_code(error: LangMemPlusError) -> int:
+    """By kind, as the help lists them; what is none of the others is about a file, or about what a store holds."""
     if isinstance(error, NotFoundError):
         return 1
-    if isinstance(error, ConfigError):
+    if isinstance(error, InvalidValueError):  # of an argument: a command has no other values
+        return 2
+    if isinstance(error, ConfigError) and not isinstance(error, SettingsFileError):
         return 3
-    if isinstance(error, StoreError | ImportFileError):
-        return 4
     if isinstance(error, ModelAnswerError | ModelCallError | EmbeddingError):
         return 5
-    return 3
+    return 4

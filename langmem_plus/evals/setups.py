@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from langmem_plus.config import MemoryConfig, knob_group
-from langmem_plus.errors import ConfigError
+from langmem_plus.errors import ConfigError, InvalidValueError, SettingsFileError
 from langmem_plus.presets import PRESETS
 from langmem_plus.providers.rerank import SAME_MODEL, named_chat_model
 
@@ -123,7 +123,9 @@ def make_setup(name: str, base: MemoryConfig) -> Setup:
         base: the settings that the built-in rows change.
 
     Raises:
-        ConfigError: there is no such row, preset or file.
+        InvalidValueError: there is no such row or preset.
+        SettingsFileError: there is no such file.
+        ConfigError: the row lacks something that it needs.
     """
     rows = built_in(base)
     if name in rows:
@@ -134,7 +136,7 @@ def make_setup(name: str, base: MemoryConfig) -> Setup:
         return Setup(name, _by_rules(MemoryConfig.preset(name)))
     path = Path(name)
     if not path.is_file():
-        raise ConfigError(_unknown(name, path))
+        raise _unknown(name, path)
     return Setup(path.stem, _by_rules(_read(path)))
 
 
@@ -146,16 +148,16 @@ def _read(path: Path) -> MemoryConfig:
         raise (error if str(path) in str(error) else ConfigError(f"{str(path)!r}: {error}")) from error
 
 
-def _unknown(name: str, path: Path) -> str:
+def _unknown(name: str, path: Path) -> InvalidValueError | SettingsFileError:
     """Why a name is no row, and which ones there are."""
     if path.is_dir():
-        return f"{name!r} is a folder: name a TOML file of settings to compare."
+        return SettingsFileError(f"{name!r} is a folder: name a TOML file of settings to compare.")
     if path.suffix.lower() == ".toml" or path.parent != Path():
-        return f"there is no file {name!r} to compare."
+        return SettingsFileError(f"there is no file {name!r} to compare.")
     choices = [*_BUILT_IN, *_NEEDS, *PRESETS, EVERYTHING]
     near = difflib.get_close_matches(name.lower(), choices, 1)
     guess = f"did you mean {near[0]}? C" if near else "c"
-    return (
+    return InvalidValueError(
         f"there is nothing to compare called {name!r}; {guess}hoose from {', '.join(choices)}, or name a TOML file of "
         "settings."
     )
@@ -170,14 +172,16 @@ def make_setups(names: Sequence[str], base: MemoryConfig) -> list[Setup]:
         base: the settings that the built-in rows change.
 
     Raises:
-        ConfigError: there is no such row, preset or file, or two files have one name.
+        InvalidValueError: there is no such row or preset, or two files have one name.
+        SettingsFileError: there is no such file.
+        ConfigError: a row lacks something that it needs.
     """
     wanted = [part.strip() for name in names for part in name.split(",") if part.strip()] or [DEFAULT]
     wanted = [each for name in wanted for each in ((*built_in(base), *PRESETS) if name == EVERYTHING else (name,))]
     found = [make_setup(name, base) for name in dict.fromkeys([*wanted, BM25])]
     names_given = [setup.name for setup in found]
     if twice := [name for name in names_given if names_given.count(name) > 1]:
-        raise ConfigError(f"two rows of the comparison are called {twice[0]!r}: rename one of the files.")
+        raise InvalidValueError(f"two rows of the comparison are called {twice[0]!r}: rename one of the files.")
     return found
 
 

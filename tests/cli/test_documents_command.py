@@ -73,7 +73,7 @@ def test_where_the_index_lies(run: Run, tmp_path: Path) -> None:
 def test_what_is_no_folder(run: Run, tmp_path: Path) -> None:
     """One line names it; a folder without documents is exit code 1."""
     code, _, err = run(folder=tmp_path / "missing")
-    assert code == 3
+    assert code == 4
     assert "is no folder" in err
     (tmp_path / "empty").mkdir()
     code, out, err = run(folder=tmp_path / "empty")

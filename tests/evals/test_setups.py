@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from langmem_plus.config import MemoryConfig
-from langmem_plus.errors import ConfigError
+from langmem_plus.errors import ConfigError, InvalidValueError, LangMemPlusError
 from langmem_plus.evals.setups import by_store, make_setups
 from langmem_plus.presets import PRESETS
 
@@ -42,9 +42,9 @@ def test_a_file_is_a_row(tmp_path: Path) -> None:
         (tmp_path / folder / "mine.toml").write_text("top_k = 3", encoding="utf-8")
     (mine, _) = make_setups([str(tmp_path / "a" / "mine.toml")], BASE)
     assert (mine.name, mine.config.top_k) == ("mine", 3)
-    with pytest.raises(ConfigError, match="mine"):
+    with pytest.raises(InvalidValueError, match="mine"):
         make_setups([f"{tmp_path}/a/mine.toml,{tmp_path}/b/mine.toml"], BASE)
-    with pytest.raises(ConfigError, match="theoria"):
+    with pytest.raises(InvalidValueError, match="theoria"):
         make_setups(["theory"], BASE)
 
 
@@ -106,5 +106,5 @@ def test_rerankers_are_rows_where_their_models_are_there() -> None:
 )
 def test_what_is_no_row_is_told_with_all_that_are(name: str, problem: str) -> None:
     """A file's name is called a file that isn't there."""
-    with pytest.raises(ConfigError, match=problem):
+    with pytest.raises(LangMemPlusError, match=problem):
         make_setups([name], BASE)
