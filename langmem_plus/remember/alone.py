@@ -165,6 +165,11 @@ _OPENS_REPAIR = re.compile(rf"{_REPAIR}(?!\w)", re.IGNORECASE)
 _ENDS_REPAIR = re.compile(rf"(?:^|[\s,;:–—-]){_REPAIR}\W*$", re.IGNORECASE)
 
 
+def tells_lately(statement: str) -> bool:
+    """Whether a statement says that it holds since lately."""
+    return _LATELY.search(statement) is not None
+
+
 def tells_own(clause: str) -> bool:
     """Whether a clause begins as a statement of one's own does."""
     return _OWN.match(clause) is not None

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass, replace
 
 from langmem_plus.prompts import FactKind
-from langmem_plus.remember.alone import frames, may_undo, takes_back, tells_now, tells_own
+from langmem_plus.remember.alone import frames, may_undo, takes_back, tells_lately, tells_now, tells_own
 from langmem_plus.remember.asked import (
     ASKED,
     ASKED_AFTER,
@@ -134,10 +134,13 @@ def _with_its_end(statement: Statement, said: list[str], place: int) -> Statemen
     """
     if not _tells_change(statement.text):
         return statement
+    told_lately = tells_lately(statement.text)  # then what was said before it is over: "I moved. I live in York now."
     others = [
         other
         for other, sentence in enumerate(said)
-        if other != place and may_undo(sentence, statement.text) and not _tells_change(sentence)
+        if (other > place or (other < place and not told_lately))
+        and may_undo(sentence, statement.text)
+        and not _tells_change(sentence)
     ]
     if not others:
         return statement

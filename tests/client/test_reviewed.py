@@ -156,16 +156,17 @@ def test_a_file_that_a_person_sets_active_is_an_approval(tmp_path: Path):
 
 
 def test_what_a_person_emptied_replaces_nothing(tmp_path: Path):
-    """Neither by an approval nor by a status that is set by hand; it can be rejected."""
+    """Neither by an approval nor by a status that is set by hand: a file without a text is no memory."""
     with MemoryClient(tmp_path / "memories", config=CONFIG) as client:
         client.add("I live in Paris.", user_id="ann", thread_id="t")
         client.add("I live in Lyon now.", user_id="ann", thread_id="t")
-        file = client.path_of(one(client))
-        file.write_text(file.read_text().replace("I live in Lyon now.", " "))
-        with pytest.raises(ConflictError, match="says nothing"):
-            client.approve(one(client).id, user_id="ann", beside=True)
         waiting = one(client)
-        status_by_hand(client, waiting, "active")
+        file = client.path_of(waiting)
+        file.write_text(file.read_text().replace("I live in Lyon now.", " "))
+        assert client.pending(user_id="ann") == []
+        with pytest.raises(NotFoundError):
+            client.approve(waiting.id, user_id="ann", beside=True)
+        file.write_text(file.read_text().replace("status: pending", "status: active"))
         assert client.pending(user_id="ann") == []
         assert "I live in Paris." in facts(client)
         assert any("Paris" in hit.text for hit in client.search("where do I live", user_id="ann"))

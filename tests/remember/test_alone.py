@@ -157,3 +157,10 @@ def test_what_may_be_taken_back_is_no_fact_without_that(sentence: str) -> None:
 def test_what_takes_nothing_back_is_cut_off(sentence: str, told: list[str]) -> None:
     """Another statement beside it; what ends something is no fact without what it ends."""
     assert [statement.text for statement in find_statements(sentence, 9)] == told
+
+
+def test_what_was_said_before_undoes_nothing_that_is_told_of_now() -> None:
+    """What comes behind it may."""
+    assert "I live in York now." in [found.text for found in find_statements("I moved. I live in York now.", 3)]
+    found = [found.text for found in find_statements("I moved to York today. I came back an hour later.", 3)]
+    assert "I moved to York today." not in found
