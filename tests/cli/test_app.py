@@ -245,6 +245,7 @@ def test_a_model_that_is_down(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("LANGMEM_PLUS_BASE_URL", "http://127.0.0.1:9/v1")
     monkeypatch.setenv("LANGMEM_PLUS_MODEL", "openai:nobody")
     monkeypatch.setenv("OPENAI_API_KEY", "none")
+    monkeypatch.setenv("LANGMEM_PLUS_FLUSH_SECONDS", "1")
     for command, words, expected in ((("chat",), "I like tea\n", 5), (("add", "I like tea"), "", 0)):
         code, _, err = shell(*command, "--user", "alice", input=words)
         assert code == expected

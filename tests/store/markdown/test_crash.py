@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 import os
 import random
 import select
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -87,17 +90,46 @@ def _write_on(root: Path, seed: int, acknowledgements: int) -> None:
         os.write(acknowledgements, b".")
 
 
-def _kill_a_writer(root: Path, seed: int, choice: random.Random) -> int:
+@pytest.fixture(scope="module")
+def writers() -> Iterator[subprocess.Popen[str]]:
+    """A small process whose children write: one that has loaded all tests takes several times as long to fork."""
+    command = [sys.executable, __file__]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1) as server:
+        assert server.stdin is not None
+        yield server
+        server.stdin.close()
+    assert server.returncode == 0
+
+
+def _serve() -> None:
+    """For each line of the input, a child that writes, its id, and once it has ended, its exit status, below 0 for the
+    signal that ended it.
+    """
+    for line in sys.stdin:
+        root, seed, acknowledgements = json.loads(line)
+        child = os.fork()
+        if child == 0:
+            try:
+                _write_on(Path(root), seed, os.open(acknowledgements, os.O_WRONLY))
+            finally:
+                os._exit(1)
+        _tell(child)
+        _tell(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+
+
+def _tell(number: int) -> None:
+    sys.stdout.write(f"{number}\n")
+    sys.stdout.flush()
+
+
+def _kill_a_writer(writers: subprocess.Popen[str], root: Path, seed: int, choice: random.Random) -> int:
     """How many calls it had acknowledged when it was killed, a moment after some of them."""
-    read_end, write_end = os.pipe()
-    child = os.fork()
-    if child == 0:
-        try:
-            _write_on(root, seed, write_end)
-        finally:
-            os._exit(1)
-    os.close(write_end)
-    with os.fdopen(read_end, "rb", buffering=0) as answers:
+    assert writers.stdin is not None and writers.stdout is not None
+    pipe = root.with_name(f"{root.name} {seed}")
+    os.mkfifo(pipe)
+    writers.stdin.write(json.dumps([str(root), seed, str(pipe)]) + "\n")
+    child = int(writers.stdout.readline())
+    with pipe.open("rb", buffering=0) as answers:
         wanted, heard = choice.randrange(8), 0
         while heard < wanted:
             assert select.select([answers], [], [], _WAIT)[0], f"seed {seed}: the writer hangs"
@@ -106,12 +138,15 @@ def _kill_a_writer(root: Path, seed: int, choice: random.Random) -> int:
             heard += said
         time.sleep(choice.uniform(0, 0.008))
         os.kill(child, signal.SIGKILL)
-        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL, f"seed {seed}: it ended by itself"
+        assert int(writers.stdout.readline()) == -signal.SIGKILL, f"seed {seed}: it ended by itself"
+        pipe.unlink()
         return heard + len(answers.read())
 
 
 @pytest.mark.parametrize("first", [7, 8])
-def test_a_writer_killed_at_random_loses_nothing(tmp_path: Path, sound: Any, first: int) -> None:
+def test_a_writer_killed_at_random_loses_nothing(
+    tmp_path: Path, sound: Any, writers: subprocess.Popen[str], first: int
+) -> None:
     """Whatever was acknowledged is there, what was under way as a whole or not at all, nothing half-written is left,
     and listing, get, search and markers agree with the files: again and again in one folder.
     """
@@ -119,7 +154,7 @@ def test_a_writer_killed_at_random_loses_nothing(tmp_path: Path, sound: Any, fir
     values: Values = {A: {}, B: {}}
     for kill in range(KILLS):
         seed = first * 1000 + kill
-        acknowledged = _kill_a_writer(tmp_path, seed, choice)
+        acknowledged = _kill_a_writer(writers, tmp_path, seed, choice)
         calls = _calls(seed)
         for _ in range(acknowledged):
             values = _after(values, next(calls))
@@ -194,3 +229,7 @@ def test_a_live_writers_batch_is_not_taken_for_a_dead_ones(tmp_path: Path, sound
         other.embed_waiting()
         expected = _after({A: before, B: {}}, NEW[:-1])
         assert sound(tmp_path, other) == {A: expected[A], ("elsewhere",): {"k": {"text": "words"}}}
+
+
+if __name__ == "__main__":
+    _serve()
