@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from langmem_plus.config import MemoryConfig
+from langmem_plus.recall.former import best_of, spoken_for
+from langmem_plus.recall.made import with_former
 from langmem_plus.recall.overlap import spoken
 from langmem_plus.recall.relevance import relevance_of
 from langmem_plus.recall.repeats import left_out
@@ -27,14 +29,21 @@ def ask(reranker: Reranker, query: str, hits: Sequence[MemoryHit]) -> list[float
 
 
 def shortlist(query: str, hits: Sequence[MemoryHit], config: MemoryConfig) -> tuple[list[MemoryHit], list[Choice]]:
-    """At most ``rerank_batch`` hits for a reranking model, the best by the store's own scores."""
-    if len(hits) <= config.rerank_batch:
+    """At most ``rerank_batch`` hits for a reranking model, the best by the store's own scores; what they replaced is
+    read, too, as far as there is room.
+    """
+    everything, batch = spoken_for(hits), config.rerank_batch
+    if len(everything) <= batch:
         return list(hits), []
-    relevance, _ = relevance_of(query, hits, config)
+    relevance = best_of(hits, relevance_of(query, everything, config)[0])
     order = sorted(range(len(hits)), key=lambda place: (-relevance[place], hits[place].record.id))
-    reason = f"the reranker reads {config.rerank_batch} candidates at most (rerank_batch)"
-    rest = [left_out(hits[place], reason) for place in order[config.rerank_batch :]]
-    return [hits[place] for place in order[: config.rerank_batch]], rest
+    reason = f"the reranker reads {batch} candidates at most (rerank_batch)"
+    rest = [left_out(hits[place], reason) for place in order[batch:]]
+    chosen, spare = [], max(batch - len(hits), 0)
+    for hit in (hits[place] for place in order[:batch]):
+        chosen.append(with_former(hit, hit.former[:spare]) if hit.former else hit)
+        spare -= len(chosen[-1].former)
+    return chosen, rest
 
 
 def asked_by(asker: str, query: str, hits: Sequence[MemoryHit]) -> str:

@@ -168,3 +168,18 @@ def test_a_reranking_model_reads_what_was_replaced() -> None:
     kept, _ = rerank("q", [hit, make("other")], MemoryConfig(score_threshold=0.5), NOW, score)
     assert [each.id for each in kept] == ["new"]
     assert len(texts) == 3
+
+
+@pytest.mark.parametrize(("batch", "read"), [(2, 2), (3, 3), (4, 4), (9, 4)])
+def test_a_reranking_model_reads_no_more_than_a_batch(batch: int, read: int) -> None:
+    """What was replaced takes the room that the hits leave."""
+    texts: list[str] = []
+
+    def score(query: str, documents: list[str]) -> list[float]:
+        texts.extend(documents)
+        return [0.5] * len(documents)
+
+    hit = make("new").model_copy(update={"former": (make("a", "new"), make("b", "new"))})
+    kept, _ = rerank("q", [hit, make("other")], MemoryConfig(rerank_batch=batch), NOW, score)
+    assert len(texts) == read
+    assert {each.id for each in kept} == {"new", "other"}
